@@ -1,0 +1,1 @@
+//! Device library of BatchLAS kernels: threads, warps, partitions, memory views, math

@@ -1,0 +1,1 @@
+//! Symmetric eigensolver kernels for n <= 32

@@ -1,0 +1,1 @@
+//! Tridiagonal eigensolver kernels

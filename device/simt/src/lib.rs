@@ -1,0 +1,1 @@
+//! CPU executor of GPU kernels: coroutines for lanes, and a checker

@@ -1,0 +1,2 @@
+//! batchlas-cli
+fn main() {}
