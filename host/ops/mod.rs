@@ -1,0 +1,70 @@
+//! Operations: a folder each, with its options, its problem, its workspace and
+//! one file a family.
+
+use std::fmt;
+use std::str::FromStr;
+
+use crate::error::Error;
+
+/// Whether eigenvectors are wanted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Jobz {
+    /// Eigenvalues and eigenvectors.
+    #[default]
+    V,
+    /// Eigenvalues only.
+    N,
+}
+
+impl fmt::Display for Jobz {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Jobz::V => "V",
+            Jobz::N => "N",
+        })
+    }
+}
+
+impl FromStr for Jobz {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text {
+            "V" | "v" => Ok(Jobz::V),
+            "N" | "n" => Ok(Jobz::N),
+            _ => Err(Error::argument(format!("unknown jobz '{text}': V (vectors) or N (values only)"))),
+        }
+    }
+}
+
+/// Which triangle of a symmetric or Hermitian matrix is read; the other is
+/// never read.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Uplo {
+    /// Elements (i, j) with i >= j.
+    #[default]
+    Lower,
+    /// Elements (i, j) with i <= j.
+    Upper,
+}
+
+impl fmt::Display for Uplo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Uplo::Lower => "lower",
+            Uplo::Upper => "upper",
+        })
+    }
+}
+
+impl FromStr for Uplo {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        match text.to_ascii_lowercase().as_str() {
+            "lower" | "l" => Ok(Uplo::Lower),
+            "upper" | "u" => Ok(Uplo::Upper),
+            _ => Err(Error::argument(format!("unknown triangle '{text}': lower or upper"))),
+        }
+    }
+}

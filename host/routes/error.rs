@@ -1,0 +1,97 @@
+//! Errors of tables and of choices.
+
+use std::fmt;
+
+/// A family that cannot run a shape, and why.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refusal {
+    /// The family.
+    pub family: String,
+    /// Why it cannot run the shape.
+    pub reason: String,
+}
+
+impl fmt::Display for Refusal {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}", self.family, self.reason)
+    }
+}
+
+fn list(refusals: &[Refusal]) -> String {
+    refusals.iter().map(Refusal::to_string).collect::<Vec<_>>().join("; ")
+}
+
+fn or_none(names: &[String]) -> String {
+    if names.is_empty() { "none".to_owned() } else { names.join(", ") }
+}
+
+/// Why no family was chosen.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[non_exhaustive]
+pub enum RouteError {
+    /// A pin names no family of the operation.
+    #[error("unknown {op} route '{pin}'{from}: one of {}", .words.join(", "))]
+    Unknown {
+        /// The operation.
+        op: &'static str,
+        /// The pin as given.
+        pin: String,
+        /// Where it came from, as ` (BATCHLAS_SYEV_ROUTE)`, or empty.
+        from: String,
+        /// The words that are known.
+        words: Vec<String>,
+    },
+
+    /// A pin's parameters are not ones of its family.
+    #[error("{op} route '{pin}'{from}: {reason}")]
+    Params {
+        /// The operation.
+        op: &'static str,
+        /// The pin as given.
+        pin: String,
+        /// Where it came from, or empty.
+        from: String,
+        /// What is wrong with them.
+        reason: String,
+    },
+
+    /// A pinned family cannot run the shape.
+    #[error("{op} route '{pin}'{from} cannot run {shape}: {}; these can: {}", list(.refused), or_none(.runnable))]
+    Pinned {
+        /// The operation.
+        op: &'static str,
+        /// The pin as given.
+        pin: String,
+        /// Where it came from, or empty.
+        from: String,
+        /// The shape.
+        shape: String,
+        /// What stands in the way.
+        refused: Vec<Refusal>,
+        /// Families that can run the shape.
+        runnable: Vec<String>,
+    },
+
+    /// No family can run the shape.
+    #[error("no {op} family can run {shape}: {}", list(.refused))]
+    None {
+        /// The operation.
+        op: &'static str,
+        /// The shape.
+        shape: String,
+        /// Every family with its reason.
+        refused: Vec<Refusal>,
+    },
+}
+
+/// A malformed route table.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{file}:{line}: {reason}")]
+pub struct TableError {
+    /// The table's file, or its name where it is embedded.
+    pub file: String,
+    /// The line, from 1; 0 where the file as a whole is wrong.
+    pub line: usize,
+    /// What is wrong.
+    pub reason: String,
+}
