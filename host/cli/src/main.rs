@@ -1,2 +1,3 @@
-//! batchlas-cli
+//! scratch
+mod failure; mod input; mod output; mod plot; mod progress;
 fn main() {}
