@@ -1,17 +1,31 @@
 //! Batched dense linear algebra whose GPU kernels are written in Rust:
 //! symmetric and Hermitian eigenproblems first.
 
+#[cfg(feature = "cuda")]
+pub mod cuda;
 pub mod error;
 pub mod ops;
 pub mod routes;
 
 mod batch;
+mod device;
+#[cfg(feature = "kernels")]
+mod launch;
+mod memory;
+mod queue;
 mod scalar;
+#[cfg(feature = "simt")]
+mod simt_device;
 mod status;
 
 pub use batch::{Batch, BatchMut, BatchRef, Layout};
+pub use device::{Arch, Device, DeviceInfo, Limits};
 pub use error::{Error, Result};
+pub use memory::{DeviceBatch, DeviceBuffer, DeviceElement, PinnedBuffer};
 pub use num_complex::Complex;
 pub use ops::{Jobz, Uplo};
+pub use queue::{Event, MemoryInfo, Queue, Workspace, workspace_bytes};
 pub use scalar::{Dtype, Real, Scalar};
+#[cfg(feature = "simt")]
+pub use simt_device::LaunchRecord;
 pub use status::Status;

@@ -1,0 +1,217 @@
+//! Queues: an ordered stream of work on one device, with its kernels and workspace.
+
+mod event;
+mod transfer;
+mod workspace;
+
+use std::cell::RefCell;
+use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+pub use event::Event;
+pub use workspace::{Workspace, workspace_bytes};
+
+use crate::device::{Device, Limits};
+use crate::error::{Error, Result};
+use crate::memory::host::HostMemory;
+use crate::memory::{DeviceBuffer, DeviceElement, Memory, byte_count};
+
+/// An ordered stream of work on one device, the kernel modules that it has
+/// loaded and its workspace.
+///
+/// On a GPU, launches and copies between device buffers return at once and run
+/// in order; [`synchronize`](Self::synchronize), downloads and
+/// [`Event::wait`] wait. On `cpu` and `simt` each call ends before it returns.
+/// A queue can be sent to another thread, and used by one thread at a time.
+pub struct Queue {
+    id: u64,
+    device: Device,
+    // The arena's memory goes before the backend's stream.
+    arena: RefCell<Option<DeviceBuffer<u8>>>,
+    backend: Backend,
+}
+
+pub(crate) enum Backend {
+    Cpu,
+    #[cfg(feature = "simt")]
+    Simt(crate::simt_device::SimtQueue),
+    #[cfg(feature = "cuda")]
+    Cuda(crate::cuda::CudaQueue),
+}
+
+/// Memory of a device in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryInfo {
+    /// Not in use by any process.
+    pub free: u64,
+    /// All of it.
+    pub total: u64,
+}
+
+impl Queue {
+    /// A queue on a device.
+    ///
+    /// # Errors
+    /// [`Error::Unavailable`] where the device is not here or this build cannot
+    /// drive it; [`Error::Argument`] for a malformed `BATCHLAS_SIMT_SEED`.
+    pub fn new(device: Device) -> Result<Self> {
+        let backend = match device {
+            Device::Cpu => Backend::Cpu,
+            #[cfg(feature = "simt")]
+            Device::Simt => Backend::Simt(crate::simt_device::SimtQueue::from_env()?),
+            #[cfg(not(feature = "simt"))]
+            Device::Simt => return Err(not_built(device, "simt")),
+            #[cfg(feature = "cuda")]
+            Device::Cuda(ordinal) => Backend::Cuda(crate::cuda::CudaQueue::new(ordinal)?),
+            #[cfg(not(feature = "cuda"))]
+            Device::Cuda(_) => return Err(not_built(device, "cuda")),
+        };
+        Ok(Self::with_backend(device, backend))
+    }
+
+    /// A queue on the CPU.
+    pub fn cpu() -> Self {
+        Self::with_backend(Device::Cpu, Backend::Cpu)
+    }
+
+    /// A queue on the executor whose lane order this seed permutes.
+    #[cfg(feature = "simt")]
+    pub fn simt(seed: u64) -> Self {
+        Self::with_backend(Device::Simt, Backend::Simt(crate::simt_device::SimtQueue::new(seed)))
+    }
+
+    fn with_backend(device: Device, backend: Backend) -> Self {
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        Queue { id: NEXT.fetch_add(1, Ordering::Relaxed), device, arena: RefCell::new(None), backend }
+    }
+
+    /// The device.
+    pub fn device(&self) -> Device {
+        self.device
+    }
+
+    /// The limits of the device that runs kernels; `None` on the CPU.
+    pub fn limits(&self) -> Option<Limits> {
+        match &self.backend {
+            Backend::Cpu => None,
+            #[cfg(feature = "simt")]
+            Backend::Simt(_) => Some(Limits::SIMT),
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(queue) => Some(queue.limits()),
+        }
+    }
+
+    /// Memory of the GPU; `None` where the device's memory is the host's.
+    ///
+    /// # Errors
+    /// A fault of the driver.
+    pub fn memory_info(&self) -> Result<Option<MemoryInfo>> {
+        match &self.backend {
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(queue) => queue.memory_info().map(Some),
+            _ => Ok(None),
+        }
+    }
+
+    /// Memory for `len` elements, its content not set.
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`] with the bytes asked for.
+    pub fn alloc<T: DeviceElement>(&self, len: usize) -> Result<DeviceBuffer<T>> {
+        let bytes = byte_count::<T>(len)?;
+        let what = || format!("{len} elements of {}", T::NAME);
+        let memory = match &self.backend {
+            Backend::Cpu => HostMemory::new(bytes).map(Memory::Host),
+            #[cfg(feature = "simt")]
+            Backend::Simt(_) => HostMemory::shadowed(bytes, &what()).map(Memory::Host),
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(queue) => queue.alloc(bytes)?.map(Memory::Cuda),
+        };
+        let memory = memory.ok_or_else(|| Error::OutOfMemory {
+            device: self.device.to_string(),
+            bytes: bytes as u64,
+            what: what(),
+        })?;
+        Ok(DeviceBuffer::new(memory, self.device, self.id, len))
+    }
+
+    /// Waits until everything given to the queue has ended.
+    ///
+    /// # Errors
+    /// A fault of that work.
+    pub fn synchronize(&self) -> Result<()> {
+        match &self.backend {
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(queue) => queue.synchronize(),
+            _ => Ok(()),
+        }
+    }
+
+    /// Launches a kernel. On a GPU it returns at once; the executor runs it to its end.
+    ///
+    /// Checked before: grid and block against the device and the kernel's
+    /// launch bounds, shared memory against the device, the parameters against
+    /// the kernel's signature.
+    ///
+    /// # Errors
+    /// [`Error::Launch`] for a refused launch, [`Error::Build`] where the
+    /// driver does not take the module, [`Error::Findings`] from the executor.
+    ///
+    /// # Safety
+    /// Every buffer in `call` belongs to this queue and lives until the kernel
+    /// has ended, and the kernel stays within them for these parameters. A
+    /// cooperative kernel is launched as such.
+    #[cfg(feature = "kernels")]
+    pub unsafe fn launch(
+        &self,
+        config: cuda_std::launch::LaunchConfig,
+        call: &cuda_std::launch::Call,
+    ) -> Result<()> {
+        let Some(limits) = self.limits() else {
+            return Err(Error::Launch {
+                kernel: call.entry.name.to_string(),
+                reason: "the device cpu runs no kernels".to_string(),
+            });
+        };
+        crate::launch::check(&config, call, &limits)?;
+        match &self.backend {
+            Backend::Cpu => unreachable!("the CPU has no limits"),
+            #[cfg(feature = "simt")]
+            Backend::Simt(queue) => queue.launch(&config, call),
+            #[cfg(feature = "cuda")]
+            // SAFETY: the caller answers for buffers and kernel.
+            Backend::Cuda(queue) => unsafe { queue.launch(&config, call) },
+        }
+    }
+
+    /// What the executor counted, one record a launch since the last call of this.
+    #[cfg(feature = "simt")]
+    pub fn take_launches(&self) -> Vec<crate::simt_device::LaunchRecord> {
+        match &self.backend {
+            Backend::Simt(queue) => queue.take_launches(),
+            _ => Vec::new(),
+        }
+    }
+
+    #[cfg(feature = "cuda")]
+    pub(crate) fn as_cuda(&self) -> Option<&crate::cuda::CudaQueue> {
+        match &self.backend {
+            Backend::Cuda(queue) => Some(queue),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Debug for Queue {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Queue({})", self.device)
+    }
+}
+
+#[cfg(not(all(feature = "simt", feature = "cuda")))]
+pub(crate) fn not_built(device: Device, feature: &str) -> Error {
+    Error::Unavailable {
+        device: device.to_string(),
+        reason: format!("this build of batchlas lacks the feature `{feature}`"),
+    }
+}
