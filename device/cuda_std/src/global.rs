@@ -1,0 +1,153 @@
+//! Global memory as typed views.
+//!
+//! A view is a pointer and a length in elements, the same type on host and device. Kernels take views as
+//! parameters; the macro passes pointer and length as two bare PTX parameters, so that loads are `ld.global`.
+//! Release device builds do not check the index; under the executor every access is checked and shadowed.
+
+use core::mem::size_of;
+
+/// Read-only view of `len` elements in global memory.
+#[derive(Debug)]
+pub struct Global<T> {
+    ptr: *const T,
+    len: usize,
+}
+
+/// View of `len` elements in global memory that the kernel may write.
+#[derive(Debug)]
+pub struct GlobalMut<T> {
+    ptr: *mut T,
+    len: usize,
+}
+
+/// `N` consecutive elements that one instruction moves.
+#[repr(C, align(16))]
+#[derive(Clone, Copy)]
+struct Wide<T, const N: usize>([T; N]);
+
+macro_rules! view {
+    ($view:ident, $pointer:ty) => {
+        impl<T> Clone for $view<T> {
+            #[inline(always)]
+            fn clone(&self) -> Self {
+                *self
+            }
+        }
+        impl<T> Copy for $view<T> {}
+
+        // SAFETY: a view is an address; whoever reads through it answers for the accesses (see from_raw_parts).
+        #[cfg(not(target_os = "cuda"))]
+        unsafe impl<T> Send for $view<T> {}
+        // SAFETY: as above; a view has no interior state.
+        #[cfg(not(target_os = "cuda"))]
+        unsafe impl<T> Sync for $view<T> {}
+
+        impl<T: Copy> $view<T> {
+            /// A view of `len` elements from `ptr`.
+            ///
+            /// # Safety
+            /// For as long as a launch uses the view, `ptr` is aligned and valid for `len` elements in the
+            /// memory of the device that runs the launch, and the kernel stays within them.
+            #[inline(always)]
+            pub const unsafe fn from_raw_parts(ptr: $pointer, len: usize) -> Self {
+                Self { ptr, len }
+            }
+
+            /// Address of the first element.
+            #[inline(always)]
+            pub const fn as_ptr(self) -> $pointer {
+                self.ptr
+            }
+
+            /// Elements in the view.
+            #[inline(always)]
+            pub const fn len(self) -> usize {
+                self.len
+            }
+
+            /// Whether the view has no elements.
+            #[inline(always)]
+            pub const fn is_empty(self) -> bool {
+                self.len == 0
+            }
+
+            /// The view from element `offset` on; empty where `offset` is past the end.
+            #[inline(always)]
+            pub const fn at(self, offset: usize) -> Self {
+                Self { ptr: self.ptr.wrapping_add(offset), len: self.len.saturating_sub(offset) }
+            }
+
+            /// Element `i`.
+            #[inline(always)]
+            #[cfg_attr(not(target_os = "cuda"), track_caller)]
+            pub fn get(self, i: usize) -> T {
+                let ptr = self.ptr.wrapping_add(i);
+                self.check::<1>(i, false);
+                // SAFETY: the view's contract covers element i; the executor has checked it just above.
+                unsafe { ptr.read() }
+            }
+
+            /// Elements `i..i + N` by one load of `N * size_of::<T>()` = 16 bytes, to which `i` is aligned.
+            #[inline(always)]
+            #[cfg_attr(not(target_os = "cuda"), track_caller)]
+            pub fn get_wide<const N: usize>(self, i: usize) -> [T; N] {
+                const { assert!(N * size_of::<T>() == 16, "a wide access moves 16 bytes") }
+                let ptr = self.ptr.wrapping_add(i) as *const Wide<T, N>;
+                self.check::<N>(i, false);
+                // SAFETY: the view's contract covers the elements, the caller aligns i to 16 bytes, and the
+                // executor has checked both just above.
+                unsafe { ptr.read().0 }
+            }
+
+            #[cfg(target_os = "cuda")]
+            #[inline(always)]
+            fn check<const N: usize>(self, _i: usize, _write: bool) {}
+
+            #[cfg(not(target_os = "cuda"))]
+            #[track_caller]
+            fn check<const N: usize>(self, i: usize, write: bool) {
+                let align = if N == 1 { align_of::<T>() } else { 16 };
+                simt::global_access(
+                    self.ptr as *const u8,
+                    self.len * size_of::<T>(),
+                    self.ptr.wrapping_add(i) as *const u8,
+                    N * size_of::<T>(),
+                    align,
+                    if write { simt::Access::Write } else { simt::Access::Read },
+                );
+            }
+        }
+    };
+}
+view!(Global, *const T);
+view!(GlobalMut, *mut T);
+
+impl<T: Copy> GlobalMut<T> {
+    /// Stores `value` in element `i`.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn set(self, i: usize, value: T) {
+        let ptr = self.ptr.wrapping_add(i);
+        self.check::<1>(i, true);
+        // SAFETY: the view's contract covers element i; the executor has checked it just above.
+        unsafe { ptr.write(value) }
+    }
+
+    /// Stores `values` in elements `i..i + N` by one store of 16 bytes, to which `i` is aligned.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn set_wide<const N: usize>(self, i: usize, values: [T; N]) {
+        const { assert!(N * size_of::<T>() == 16, "a wide access moves 16 bytes") }
+        let ptr = self.ptr.wrapping_add(i) as *mut Wide<T, N>;
+        self.check::<N>(i, true);
+        // SAFETY: the view's contract covers the elements, the caller aligns i to 16 bytes, and the executor
+        // has checked both just above.
+        unsafe { ptr.write(Wide(values)) }
+    }
+
+    /// The same elements, read only.
+    #[inline(always)]
+    pub const fn as_global(self) -> Global<T> {
+        Global { ptr: self.ptr, len: self.len }
+    }
+}

@@ -1,0 +1,254 @@
+//! Real arithmetic: every operation rounds once, as written.
+
+use crate::export::ExportName;
+use crate::shuffle::Shuffle;
+use core::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
+
+/// `f32` or `f64` in device code.
+pub trait Real:
+    Copy
+    + PartialEq
+    + PartialOrd
+    + Default
+    + Send
+    + Sync
+    + 'static
+    + Add<Output = Self>
+    + Sub<Output = Self>
+    + Mul<Output = Self>
+    + Div<Output = Self>
+    + Neg<Output = Self>
+    + AddAssign
+    + SubAssign
+    + MulAssign
+    + DivAssign
+    + ExportName
+    + Shuffle
+{
+    /// 0.
+    const ZERO: Self;
+    /// 1.
+    const ONE: Self;
+    /// 2.
+    const TWO: Self;
+    /// 1/2.
+    const HALF: Self;
+    /// Not a number.
+    const NAN: Self;
+    /// Distance from 1 to the next larger number: twice LAPACK's `dlamch('E')`.
+    const EPSILON: Self;
+    /// Unit roundoff: LAPACK's `dlamch('E')`.
+    const UNIT_ROUNDOFF: Self;
+    /// Smallest normal number: LAPACK's `dlamch('S')`.
+    const SAFE_MIN: Self;
+    /// Largest finite number.
+    const MAX: Self;
+    /// A block with a larger norm is scaled down to it: a power of two near dsteqr's `SSFMAX`.
+    const SCALE_MAX: Self;
+    /// A block with a smaller norm is scaled up to it: a power of two near dsteqr's `SSFMIN`.
+    const SCALE_MIN: Self;
+    /// Below it `x * x` underflows: a power of two at or above the root of `SAFE_MIN`.
+    const ROOT_MIN: Self;
+    /// Above it `x * x + y * y` may overflow: a power of two.
+    const ROOT_MAX: Self;
+
+    /// Correctly rounded square root.
+    fn sqrt(self) -> Self;
+    /// Absolute value.
+    fn abs(self) -> Self;
+    /// `self * a + b`, rounded once.
+    fn mul_add(self, a: Self, b: Self) -> Self;
+    /// `self` with the sign of `sign`.
+    fn copysign(self, sign: Self) -> Self;
+    /// `1 / self`, correctly rounded.
+    #[inline(always)]
+    fn recip(self) -> Self {
+        Self::ONE / self
+    }
+    /// The larger of two numbers; the other one where one is NaN.
+    fn max(self, other: Self) -> Self;
+    /// The smaller of two numbers; the other one where one is NaN.
+    fn min(self, other: Self) -> Self;
+    /// Neither NaN nor infinite.
+    fn is_finite(self) -> bool;
+    /// Conversion from an integer, exact up to the mantissa.
+    fn from_u32(x: u32) -> Self;
+    /// The power of two that brings `|self|` into [1, 2): exact scaling. Clamped to what has a normal inverse.
+    fn normalizer(self) -> Self;
+    /// An approximation of `1 / sqrt(self)` to about 2 ulp: the hardware's and one Newton step.
+    ///
+    /// Bits differ between the executor and a GPU.
+    fn rsqrt_approx(self) -> Self;
+    /// An approximation of `1 / self` to about 2 ulp, for normal results.
+    ///
+    /// Bits differ between the executor and a GPU.
+    fn recip_approx(self) -> Self;
+}
+
+#[cfg(target_os = "cuda")]
+mod imp {
+    unsafe extern "C" {
+        #[link_name = "llvm.nvvm.rsqrt.approx.f"]
+        fn rsqrt_approx_f(x: f32) -> f32;
+        #[link_name = "llvm.nvvm.rsqrt.approx.d"]
+        fn rsqrt_approx_d(x: f64) -> f64;
+        #[link_name = "llvm.nvvm.rcp.approx.ftz.f"]
+        fn rcp_approx_f(x: f32) -> f32;
+        #[link_name = "llvm.nvvm.rcp.approx.ftz.d"]
+        fn rcp_approx_d(x: f64) -> f64;
+    }
+    #[inline(always)]
+    pub fn sqrt_f32(x: f32) -> f32 {
+        core::intrinsics::sqrtf32(x)
+    }
+    #[inline(always)]
+    pub fn sqrt_f64(x: f64) -> f64 {
+        core::intrinsics::sqrtf64(x)
+    }
+    #[inline(always)]
+    pub fn fma_f32(x: f32, a: f32, b: f32) -> f32 {
+        core::intrinsics::fmaf32(x, a, b)
+    }
+    #[inline(always)]
+    pub fn fma_f64(x: f64, a: f64, b: f64) -> f64 {
+        core::intrinsics::fmaf64(x, a, b)
+    }
+    #[inline(always)]
+    pub fn rsqrt_f32(x: f32) -> f32 {
+        // SAFETY: an arithmetic instruction.
+        unsafe { rsqrt_approx_f(x) }
+    }
+    #[inline(always)]
+    pub fn rsqrt_f64(x: f64) -> f64 {
+        // SAFETY: an arithmetic instruction.
+        let y = unsafe { rsqrt_approx_d(x) };
+        // The hardware gives about 22 bits; this step brings about 44, the caller's step the rest.
+        let e = fma_f64(-(x * y), y, 1.0);
+        fma_f64(y * e, 0.5, y)
+    }
+    #[inline(always)]
+    pub fn rcp_f32(x: f32) -> f32 {
+        // SAFETY: an arithmetic instruction.
+        unsafe { rcp_approx_f(x) }
+    }
+    #[inline(always)]
+    pub fn rcp_f64(x: f64) -> f64 {
+        // SAFETY: an arithmetic instruction.
+        let y = unsafe { rcp_approx_d(x) };
+        let e = fma_f64(-x, y, 1.0);
+        fma_f64(y, e, y)
+    }
+}
+
+#[cfg(not(target_os = "cuda"))]
+mod imp {
+    pub fn sqrt_f32(x: f32) -> f32 {
+        x.sqrt()
+    }
+    pub fn sqrt_f64(x: f64) -> f64 {
+        x.sqrt()
+    }
+    pub fn fma_f32(x: f32, a: f32, b: f32) -> f32 {
+        x.mul_add(a, b)
+    }
+    pub fn fma_f64(x: f64, a: f64, b: f64) -> f64 {
+        x.mul_add(a, b)
+    }
+    pub fn rsqrt_f32(x: f32) -> f32 {
+        1.0 / x.sqrt()
+    }
+    pub fn rsqrt_f64(x: f64) -> f64 {
+        1.0 / x.sqrt()
+    }
+    pub fn rcp_f32(x: f32) -> f32 {
+        1.0 / x
+    }
+    pub fn rcp_f64(x: f64) -> f64 {
+        1.0 / x
+    }
+}
+
+macro_rules! real {
+    ($t:ty, $bits:ty, $sqrt:ident, $fma:ident, $rsqrt:ident, $rcp:ident, $scale_max:literal, $scale_min:literal,
+     $root_min:literal, $root_max:literal) => {
+        impl Real for $t {
+            const ZERO: Self = 0.0;
+            const ONE: Self = 1.0;
+            const TWO: Self = 2.0;
+            const HALF: Self = 0.5;
+            const NAN: Self = <$t>::NAN;
+            const EPSILON: Self = <$t>::EPSILON;
+            const UNIT_ROUNDOFF: Self = <$t>::EPSILON * 0.5;
+            const SAFE_MIN: Self = <$t>::MIN_POSITIVE;
+            const MAX: Self = <$t>::MAX;
+            const SCALE_MAX: Self =
+                <$t>::from_bits(exponent_bits(<$t>::MANTISSA_DIGITS, $scale_max) as $bits);
+            const SCALE_MIN: Self =
+                <$t>::from_bits(exponent_bits(<$t>::MANTISSA_DIGITS, $scale_min) as $bits);
+            const ROOT_MIN: Self = <$t>::from_bits(exponent_bits(<$t>::MANTISSA_DIGITS, $root_min) as $bits);
+            const ROOT_MAX: Self = <$t>::from_bits(exponent_bits(<$t>::MANTISSA_DIGITS, $root_max) as $bits);
+
+            #[inline(always)]
+            fn sqrt(self) -> Self {
+                imp::$sqrt(self)
+            }
+            #[inline(always)]
+            fn abs(self) -> Self {
+                <$t>::abs(self)
+            }
+            #[inline(always)]
+            fn mul_add(self, a: Self, b: Self) -> Self {
+                imp::$fma(self, a, b)
+            }
+            #[inline(always)]
+            fn copysign(self, sign: Self) -> Self {
+                <$t>::copysign(self, sign)
+            }
+            #[inline(always)]
+            fn max(self, other: Self) -> Self {
+                <$t>::max(self, other)
+            }
+            #[inline(always)]
+            fn min(self, other: Self) -> Self {
+                <$t>::min(self, other)
+            }
+            #[inline(always)]
+            fn is_finite(self) -> bool {
+                <$t>::is_finite(self)
+            }
+            #[inline(always)]
+            fn from_u32(x: u32) -> Self {
+                x as $t
+            }
+            #[inline(always)]
+            fn normalizer(self) -> Self {
+                const SHIFT: u32 = <$t>::MANTISSA_DIGITS - 1;
+                const BIAS: $bits = <$t>::MAX_EXP as $bits - 1;
+                let exponent = (self.abs().to_bits() >> SHIFT).clamp(1, 2 * BIAS - 1);
+                <$t>::from_bits((2 * BIAS - exponent) << SHIFT)
+            }
+            #[inline(always)]
+            fn rsqrt_approx(self) -> Self {
+                let y = imp::$rsqrt(self);
+                let e = (-(self * y)).mul_add(y, 1.0);
+                (y * e).mul_add(0.5, y)
+            }
+            #[inline(always)]
+            fn recip_approx(self) -> Self {
+                let y = imp::$rcp(self);
+                let e = (-self).mul_add(y, 1.0);
+                y.mul_add(e, y)
+            }
+        }
+    };
+}
+
+/// Bits of 2^k in a format with so many mantissa digits.
+const fn exponent_bits(mantissa_digits: u32, k: i64) -> u64 {
+    let bias = if mantissa_digits == 24 { 127 } else { 1023 };
+    ((k + bias) as u64) << (mantissa_digits - 1)
+}
+
+// SSFMAX = sqrt(safmax) / 3 and SSFMIN = sqrt(safmin) / eps^2 in dsteqr, here as powers of two.
+real!(f32, u32, sqrt_f32, fma_f32, rsqrt_f32, rcp_f32, 60, -15, -62, 62);
+real!(f64, u64, sqrt_f64, fma_f64, rsqrt_f64, rcp_f64, 508, -405, -510, 510);

@@ -1,0 +1,132 @@
+//! Dynamic shared memory as typed views.
+//!
+//! rustc has no static shared memory, so a block has one array whose size the launch gives; a kernel carves it
+//! by byte offsets. The device linker defines the array.
+
+use core::marker::PhantomData;
+
+/// View of `len` elements of the block's shared memory.
+#[derive(Debug)]
+pub struct Shared<T> {
+    #[cfg(target_os = "cuda")]
+    ptr: *mut T,
+    #[cfg(not(target_os = "cuda"))]
+    offset: usize,
+    #[cfg(not(target_os = "cuda"))]
+    len: usize,
+    element: PhantomData<*mut T>,
+}
+
+impl<T> Clone for Shared<T> {
+    #[inline(always)]
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+impl<T> Copy for Shared<T> {}
+
+/// The `len` elements of the block's dynamic shared memory from byte `byte_offset` on.
+///
+/// # Safety
+/// The launch gives at least `byte_offset + len * size_of::<T>()` bytes, `byte_offset` is aligned for `T`, and
+/// views of different types that overlap are separated by a barrier. The executor checks all three.
+#[inline(always)]
+#[cfg_attr(not(target_os = "cuda"), track_caller)]
+pub unsafe fn dynamic_shared_mem<T>(byte_offset: usize, len: usize) -> Shared<T> {
+    #[cfg(target_os = "cuda")]
+    {
+        unsafe extern "C" {
+            fn __cuda_std_dynamic_shared() -> *mut u8;
+        }
+        let _ = len;
+        // SAFETY: the device linker defines the function; the offset lies within the array by the contract.
+        let ptr = unsafe { __cuda_std_dynamic_shared().add(byte_offset) } as *mut T;
+        Shared { ptr, element: PhantomData }
+    }
+    #[cfg(not(target_os = "cuda"))]
+    Shared { offset: byte_offset, len, element: PhantomData }
+}
+
+/// `shared_array![T; len @ byte_offset]`: a view of the block's dynamic shared memory.
+///
+/// Expands to [`shared::dynamic_shared_mem`](crate::shared::dynamic_shared_mem) and needs `unsafe` for the same
+/// reasons.
+#[macro_export]
+macro_rules! shared_array {
+    [$element:ty; $len:expr, @ $byte_offset:expr] => {
+        $crate::shared::dynamic_shared_mem::<$element>($byte_offset, $len)
+    };
+}
+
+impl<T: Copy> Shared<T> {
+    /// The view from element `offset` on.
+    #[inline(always)]
+    pub fn at(self, offset: u32) -> Self {
+        #[cfg(target_os = "cuda")]
+        return Shared { ptr: self.ptr.wrapping_add(offset as usize), element: PhantomData };
+        #[cfg(not(target_os = "cuda"))]
+        Shared {
+            offset: self.offset + offset as usize * size_of::<T>(),
+            len: self.len.saturating_sub(offset as usize),
+            element: PhantomData,
+        }
+    }
+
+    /// Element `i`.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn get(self, i: u32) -> T {
+        // SAFETY: dynamic_shared_mem's contract covers element i; the executor checks it in `element`.
+        unsafe { self.element(i, false).read() }
+    }
+
+    /// Stores `value` in element `i`.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn set(self, i: u32, value: T) {
+        // SAFETY: dynamic_shared_mem's contract covers element i; the executor checks it in `element`.
+        unsafe { self.element(i, true).write(value) }
+    }
+
+    /// Elements `i..i + N`, where element `i` is aligned to 16 bytes: as few and as wide loads as there can be.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn get_array<const N: usize>(self, i: u32) -> [T; N] {
+        #[cfg(target_os = "cuda")]
+        {
+            #[repr(C, align(16))]
+            #[derive(Clone, Copy)]
+            struct Row<T, const N: usize>([T; N]);
+            // SAFETY: dynamic_shared_mem's contract covers the elements and the caller aligns i.
+            unsafe { (self.ptr.wrapping_add(i as usize) as *const Row<T, N>).read().0 }
+        }
+        #[cfg(not(target_os = "cuda"))]
+        {
+            assert!(
+                (self.offset + i as usize * size_of::<T>()).is_multiple_of(16),
+                "misaligned wide shared access"
+            );
+            let mut k = i;
+            [(); N].map(|()| {
+                let value = self.get(k);
+                k += 1;
+                value
+            })
+        }
+    }
+
+    #[cfg(target_os = "cuda")]
+    #[inline(always)]
+    pub(crate) fn element(self, i: u32, _write: bool) -> *mut T {
+        self.ptr.wrapping_add(i as usize)
+    }
+
+    #[cfg(not(target_os = "cuda"))]
+    #[track_caller]
+    pub(crate) fn element(self, i: u32, write: bool) -> *mut T {
+        assert!((i as usize) < self.len, "shared index {i} out of bounds of a view of {} elements", self.len);
+        let access = if write { simt::Access::Write } else { simt::Access::Read };
+        let offset = self.offset + i as usize * size_of::<T>();
+        simt::shared_access(offset, size_of::<T>(), align_of::<T>(), access) as *mut T
+    }
+}
