@@ -1,3 +1,94 @@
-//! scratch
-mod failure; mod input; mod output; mod plot; mod progress;
-fn main() {}
+//! The command line of BatchLAS.
+
+mod args;
+mod commands;
+mod failure;
+mod input;
+mod output;
+mod plot;
+mod progress;
+
+use std::io::{self, Write};
+use std::process::ExitCode;
+
+use clap::Parser;
+use clap::error::ErrorKind;
+
+use args::{Cli, Command};
+use failure::Failure;
+
+/// Exit status of usage, input, output and device errors.
+const FAILED: u8 = 1;
+
+fn main() -> ExitCode {
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return usage(&error),
+    };
+    let done = match cli.command {
+        Command::Eigh(args) => commands::eigh::run(&args),
+        Command::Info(args) => commands::info::run(&args),
+        Command::Kernels(args) => commands::kernels::run(&args),
+        Command::Routes(args) => commands::routes::run(&args),
+    };
+    done.unwrap_or_else(|failure| fail(&failure))
+}
+
+fn fail(failure: &Failure) -> ExitCode {
+    // Nobody is left to tell where stderr is closed.
+    let _ = writeln!(io::stderr(), "batchlas: {failure}");
+    ExitCode::from(FAILED)
+}
+
+/// clap's help and version on stdout, its errors as one line on stderr.
+fn usage(error: &clap::Error) -> ExitCode {
+    match error.kind() {
+        ErrorKind::DisplayHelp | ErrorKind::DisplayVersion => {
+            let _ = error.print();
+            ExitCode::SUCCESS
+        }
+        ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            let _ = error.print();
+            ExitCode::from(FAILED)
+        }
+        _ => fail(&Failure::new(usage_line(&error.to_string()))),
+    }
+}
+
+/// The sentence of clap's message, and its list or tip, without the usage block.
+fn usage_line(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    let told = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
+    let mut line = told.collect::<Vec<_>>().join(" ");
+    if let Some(rest) = line.strip_prefix("error: ") {
+        line = rest.to_string();
+    }
+    format!("{line} (see --help)")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn usage_errors_are_one_line() {
+        let line = |args: &[&str]| {
+            let error = Cli::try_parse_from([&["batchlas"], args].concat()).unwrap_err();
+            usage_line(&error.to_string())
+        };
+        for (args, word) in [
+            (&["eigh"][..], "<INPUT>"),
+            (&["eigh", "a.npy", "--devise", "cpu"], "--device"),
+            (&["eigh", "a.npy", "--device", "gpu"], "auto, cpu, simt, cuda, cuda:N"),
+            (&["eigh", "a.npy", "--uplo", "left"], "lower, upper"),
+            (&["eigh", "a.npy", "--check", "--values-only"], "--values-only"),
+            (&["routes", "syev", "--dtype", "int", "--n", "1", "--batch", "1"], "f32, f64, c32, c64"),
+            (&["routes", "syev", "--dtype", "f32", "--n", "-1", "--batch", "1"], "-1"),
+            (&["solve"], "solve"),
+        ] {
+            let line = line(args);
+            assert!(line.contains(word), "{line}");
+            assert!(!line.contains('\n') && !line.contains("Usage:"), "{line}");
+        }
+    }
+}

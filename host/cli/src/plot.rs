@@ -46,7 +46,7 @@ fn draw(svg: &mut String, spectra: &Spectra<'_>) -> Result<(), Failed> {
     let axis = Axis::of(spectra.values);
     let (b, n) = (spectra.batch, spectra.n);
     if axis.finite == 0 {
-        let text = format!("{}: no eigenvalues to draw", title(spectra));
+        let text = format!("{}: nothing to draw", title(spectra));
         root.draw_text(&text, &("sans-serif", 20).into_text_style(&root), (40, 40))?;
     } else if b == 1 {
         curve(&root, spectra, &axis)?;
@@ -87,9 +87,14 @@ impl Axis {
         let log = low > 0.0 && high / low > 1e3;
         let (low, high) = if log { (low.log10(), high.log10()) } else { (low, high) };
         let middle = 0.5 * low + 0.5 * high;
-        // Above a few ulp of the middle, or the ticks collapse.
-        let spread = (high - low).max(middle.abs() * 1e-9);
-        let margin = if spread > 0.0 { 0.05 * spread } else { 1.0 };
+        // Below that the ticks would differ in digits that nobody reads.
+        let margin = if high - low > middle.abs() * 1e-9 {
+            0.05 * (high - low)
+        } else if middle != 0.0 {
+            0.1 * middle.abs()
+        } else {
+            1.0
+        };
         let (low, high) = (low - margin, high + margin);
         let finite = if low.is_finite() && high.is_finite() { count } else { 0 };
         Axis { log, range: low..high, finite }
@@ -104,10 +109,10 @@ impl Axis {
             return if (at - at.round()).abs() < 1e-9 {
                 format!("1e{}", at.round())
             } else {
-                number(10f64.powf(at), 10f64.powf(at))
+                format!("{:.2e}", 10f64.powf(at))
             };
         }
-        number(at, self.range.start.abs().max(self.range.end.abs()))
+        number(at, self.range.end - self.range.start)
     }
 
     fn name(&self) -> &'static str {
@@ -119,15 +124,16 @@ impl Axis {
     }
 }
 
-/// A tick's number with the digits that an axis up to `scale` needs.
-fn number(x: f64, scale: f64) -> String {
-    if x.abs() < 1e-9 * scale {
+/// A tick's number with the digits that an axis of this width needs.
+fn number(x: f64, width: f64) -> String {
+    if x.abs() < 1e-9 * width {
         return "0".to_string();
     }
-    if !(1e-3..1e5).contains(&scale) {
+    let largest = x.abs().max(width);
+    if !(1e-3..1e6).contains(&largest) {
         return format!("{x:.2e}");
     }
-    let digits = (3.0 - scale.log10().floor()).clamp(0.0, 6.0) as usize;
+    let digits = (2.0 - width.log10().floor()).clamp(0.0, 12.0) as usize;
     let text = format!("{x:.digits$}");
     if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_string() } else { text }
 }
@@ -247,4 +253,53 @@ fn abscissae(n: usize) -> Vec<usize> {
         return (0..n).collect();
     }
     (0..MOST_POINTS).map(|k| k * (n - 1) / (MOST_POINTS - 1)).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn svg(values: &[f64], batch: usize, n: usize) -> String {
+        let mut out = Vec::new();
+        write_svg(&mut out, &Spectra { values, batch, n, name: "test.npy" }).unwrap();
+        String::from_utf8(out).unwrap()
+    }
+
+    fn values(batch: usize, n: usize, scale: f64) -> Vec<f64> {
+        (0..batch * n).map(|at| scale * (((at % n) as f64) - 2.0 + 0.3 * ((at / n) as f64).sin())).collect()
+    }
+
+    #[test]
+    fn every_form_has_title_axes_and_marks() {
+        for (b, n) in [(1, 1), (1, 5), (1, 5000), (2, 1), (7, 14), (162, 14), (500, 1), (1000, 16), (3, 9000)] {
+            let text = svg(&values(b, n, 10.0), b, n);
+            assert!(text.contains("test.npy"), "{b} {n}");
+            assert!(text.contains("eigenvalue (units of the input"), "{b} {n}");
+            assert!(text.len() < 4 << 20, "{b} {n}: {} bytes", text.len());
+        }
+    }
+
+    #[test]
+    fn no_value_breaks_the_axes() {
+        svg(&[], 0, 5);
+        svg(&[], 4, 0);
+        svg(&[f64::NAN, f64::NAN, 1.0, 2.0], 2, 2);
+        svg(&[f64::NAN], 1, 1);
+        svg(&[3.0; 6], 2, 3);
+        svg(&[0.0; 6], 2, 3);
+        svg(&[1e300, 2e300, -1e308, 1.7e308], 2, 2);
+        svg(&[1e-300, 2e-300, 5e-324, 1e-310], 2, 2);
+        svg(&[1.0, 1.0 + f64::EPSILON], 1, 2);
+        svg(&[1e-8, 1.0, 10.0, 1e6], 2, 2);
+        svg(&[5e-324, 1.7e308], 1, 2);
+    }
+
+    #[test]
+    fn ticks_are_short() {
+        assert_eq!(number(0.25, 1.0), "0.25");
+        assert_eq!(number(1e-14, 1.0), "0");
+        assert_eq!(number(200.0, 350.0), "200");
+        assert_eq!(number(1.5e7, 2e7), "1.50e7");
+        assert_eq!(number(1000.125, 0.5), "1000.125");
+    }
 }

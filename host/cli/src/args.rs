@@ -1,0 +1,232 @@
+//! Arguments of the program and their help texts.
+
+use std::path::PathBuf;
+
+use batchlas::{Arch, Device, Dtype, Jobz, Uplo};
+use clap::builder::PossibleValuesParser;
+use clap::builder::TypedValueParser;
+use clap::{Args, Parser, Subcommand};
+
+/// Batched symmetric and Hermitian eigenproblems on CPUs and NVIDIA GPUs
+#[derive(Debug, Parser)]
+#[command(name = "batchlas", version, arg_required_else_help = true, after_help = EXIT_STATUS)]
+pub struct Cli {
+    /// What to do
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXIT_STATUS: &str = "\
+Exit status:
+  0  done
+  1  usage, input, output or device error: one message on stderr, nothing written
+  3  some items failed, or --check found a residual or an orthogonality above 10;
+     results and statuses are written
+
+Environment:
+  BATCHLAS_SYEV_ROUTE   pins the family as --route does; --route wins
+  BATCHLAS_TUNED_DIR    folder of route tables in place of the embedded ones
+  BATCHLAS_COVERAGE     file that gets one JSON line a decision
+  BATCHLAS_SIMT_SEED    order of lanes and blocks of --device simt
+  RAYON_NUM_THREADS     threads of the CPU families
+
+`batchlas COMMAND --help` has examples.";
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Eigenvalues and eigenvectors of a batch of symmetric or Hermitian matrices
+    Eigh(EighArgs),
+    /// Devices, driver, tool chain, kernel modules, route tables and vendor libraries
+    Info(InfoArgs),
+    /// Registers, stack frame, spills, shared memory and instruction mix of every kernel
+    Kernels(KernelsArgs),
+    /// Which family would run a shape, and why; touches no device
+    Routes(RoutesArgs),
+}
+
+/// `batchlas eigh`
+#[derive(Debug, Args)]
+#[command(after_help = EIGH_HELP)]
+pub struct EighArgs {
+    /// Matrices: .npy of shape (b, n, n) or (n, n), .npz holding `a`, or a symmetric or Hermitian .mtx
+    pub input: PathBuf,
+
+    /// Write eigenvalues, vectors and statuses as a NumPy archive
+    #[arg(short, long, value_name = "OUT.npz")]
+    pub output: Option<PathBuf>,
+
+    /// Compute eigenvalues without vectors
+    #[arg(long, conflicts_with = "check")]
+    pub values_only: bool,
+
+    /// Triangle that is read; the other one is never looked at
+    #[arg(long, value_name = "TRIANGLE", default_value = "lower", value_parser = words::<Uplo>(&["lower", "upper"]))]
+    pub uplo: Uplo,
+
+    /// Where to run: auto, cpu, simt (the CPU executor of GPU kernels), cuda or cuda:N
+    #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device)]
+    pub device: DeviceChoice,
+
+    /// Pin the family, as FAMILY or FAMILY:params; auto, native and vendor are words too
+    #[arg(long, value_name = "FAMILY")]
+    pub route: Option<String>,
+
+    /// Measure the residual and the orthogonality of every item; above 10 the exit status is 3
+    #[arg(long)]
+    pub check: bool,
+
+    /// Draw the spectra
+    #[arg(long, value_name = "F.svg")]
+    pub plot: Option<PathBuf>,
+
+    /// Print what the executor counted for each kernel; needs --device simt
+    #[arg(long)]
+    pub counters: bool,
+
+    /// Print one JSON line instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+const EIGH_HELP: &str = "\
+Input:
+  float32, float64, complex64 or complex128, C or Fortran order, either byte order.
+  The triangle --uplo is read; symmetry of the rest is not checked.
+
+Output:
+  w       (b, n)     eigenvalues, ascending
+  v       (b, n, n)  v[i, :, k] is the k-th eigenvector of item i, of norm 1; not with --values-only.
+                     Its component of largest modulus is real and positive
+  status  (b)        int32: 0 converged; -1 NaN or infinity in the triangle read; k > 0: k
+                     off-diagonals did not converge. A failed item has NaN in w and v
+  A single (n, n) matrix is a batch of one: w has shape (1, n). The file appears whole or not at all.
+
+--json prints op, dtype, n, batch, jobz, device, route, seconds and failed_items; with --check also
+max_residual = max ||A V - V L|| / (n eps ||A||) and max_orthogonality = max ||V^H V - I|| / (n eps),
+Frobenius norms, over the items that did not fail. seconds is the time of the solve, transfers to
+and from the device included, files not.
+
+Examples:
+  batchlas eigh molecules.npy -o spectra.npz
+  batchlas eigh molecules.npy --check --plot spectra.svg
+  batchlas eigh batch.npz --values-only --device cuda --route cta --json
+  batchlas eigh graph.mtx --uplo upper
+  batchlas eigh small.npy --device simt --counters";
+
+/// `batchlas info`
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:\n  batchlas info\n  batchlas info --json")]
+pub struct InfoArgs {
+    /// Print one JSON line instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// `batchlas kernels`
+#[derive(Debug, Args)]
+#[command(after_help = KERNELS_HELP)]
+pub struct KernelsArgs {
+    /// Architecture to assemble for
+    #[arg(long, value_name = "ARCH", default_value = "sm_90")]
+    pub arch: Arch,
+
+    /// Print one JSON line a kernel instead of a table
+    #[arg(long)]
+    pub json: bool,
+}
+
+const KERNELS_HELP: &str = "\
+The newest embedded PTX that ARCH can run is assembled by ptxas; no GPU is needed. Where ptxas is
+not found, the recorded ledger of the architecture is shown, and the output says so.
+
+Examples:
+  batchlas kernels
+  batchlas kernels --arch sm_80 --json";
+
+/// `batchlas routes`
+#[derive(Debug, Args)]
+#[command(after_help = ROUTES_HELP)]
+pub struct RoutesArgs {
+    /// Operation
+    #[arg(value_name = "OP")]
+    pub op: String,
+
+    /// Element type: f32, f64, c32 (Complex<f32>) or c64 (Complex<f64>)
+    #[arg(long, value_name = "TYPE")]
+    pub dtype: Dtype,
+
+    /// Order of the matrices
+    #[arg(long, value_name = "N")]
+    pub n: usize,
+
+    /// Number of matrices
+    #[arg(long, value_name = "B")]
+    pub batch: usize,
+
+    /// V (vectors) or N (values only)
+    #[arg(long, value_name = "V|N", default_value = "V", ignore_case = true)]
+    pub jobz: Jobz,
+
+    /// Architecture whose table decides
+    #[arg(long, value_name = "ARCH", default_value = "sm_90")]
+    pub arch: Arch,
+
+    /// Print one JSON line instead of text
+    #[arg(long)]
+    pub json: bool,
+}
+
+const ROUTES_HELP: &str = "\
+Prints the table's row nearest to the shape, its families in order with the reason where one cannot
+run, and the family that is taken. BATCHLAS_TUNED_DIR and BATCHLAS_SYEV_ROUTE count as in a solve.
+
+Examples:
+  batchlas routes syev --dtype f32 --n 16 --batch 4096
+  batchlas routes syev --dtype c64 --n 200 --batch 10 --jobz N --arch sm_80 --json";
+
+/// `--device`
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DeviceChoice {
+    /// A GPU where one answers and has a family for the shape, else the CPU.
+    Auto,
+    /// This one or an error.
+    Exact(Device),
+}
+
+fn device(text: &str) -> Result<DeviceChoice, String> {
+    if text == "auto" {
+        return Ok(DeviceChoice::Auto);
+    }
+    match text.parse() {
+        Ok(device) => Ok(DeviceChoice::Exact(device)),
+        Err(_) => Err("one of auto, cpu, simt, cuda, cuda:N is needed".to_string()),
+    }
+}
+
+/// A parser of a fixed list of words, which the help and the errors then show.
+fn words<T>(list: &'static [&'static str]) -> impl TypedValueParser<Value = T>
+where
+    T: std::str::FromStr + Clone + Send + Sync + 'static,
+    T::Err: std::error::Error + Send + Sync + 'static,
+{
+    PossibleValuesParser::new(list).try_map(|word| word.parse::<T>())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_definition_is_consistent() {
+        Cli::command().debug_assert();
+    }
+
+    #[test]
+    fn devices() {
+        assert_eq!(device("auto"), Ok(DeviceChoice::Auto));
+        assert_eq!(device("cuda:2"), Ok(DeviceChoice::Exact(Device::Cuda(2))));
+        assert!(device("gpu").is_err());
+    }
+}
