@@ -90,6 +90,25 @@ impl Queue {
         self.device
     }
 
+    /// The device's name for reports: the maker's for a GPU, else `cpu` or `simt`.
+    pub fn device_name(&self) -> String {
+        match &self.backend {
+            #[cfg(feature = "cuda")]
+            Backend::Cuda(queue) => queue.info().name.clone(),
+            _ => self.device.to_string(),
+        }
+    }
+
+    /// The `CUstream` of a queue on a GPU, for libraries that share it: the
+    /// device's primary context is current afterwards on this thread.
+    ///
+    /// # Errors
+    /// A fault of the driver.
+    #[cfg(feature = "cuda")]
+    pub fn raw_stream(&self) -> Result<Option<*mut std::ffi::c_void>> {
+        self.as_cuda().map(|queue| queue.make_current().map(|()| queue.raw_stream())).transpose()
+    }
+
     /// The limits of the device that runs kernels; `None` on the CPU.
     pub fn limits(&self) -> Option<Limits> {
         match &self.backend {
@@ -184,7 +203,8 @@ impl Queue {
         }
     }
 
-    /// What the executor counted, one record a launch since the last call of this.
+    /// What the executor counted, one record a launch since the last call of
+    /// this, at most the last 4096.
     #[cfg(feature = "simt")]
     pub fn take_launches(&self) -> Vec<crate::simt_device::LaunchRecord> {
         match &self.backend {

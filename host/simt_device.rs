@@ -2,10 +2,14 @@
 //! a launch runs to its end before it returns.
 
 use std::cell::RefCell;
+use std::collections::VecDeque;
 
 use cuda_std::launch::{Call, LaunchConfig, Param};
 
 use crate::error::{Error, Result};
+
+/// A queue keeps the counts of this many launches, the last ones.
+const LAUNCHES_KEPT: usize = 4096;
 
 /// What the executor counted in one launch.
 #[derive(Clone, Debug)]
@@ -23,12 +27,12 @@ pub struct LaunchRecord {
 /// A queue on the executor.
 pub(crate) struct SimtQueue {
     seed: u64,
-    launches: RefCell<Vec<LaunchRecord>>,
+    launches: RefCell<VecDeque<LaunchRecord>>,
 }
 
 impl SimtQueue {
     pub(crate) fn new(seed: u64) -> Self {
-        SimtQueue { seed, launches: RefCell::new(Vec::new()) }
+        SimtQueue { seed, launches: RefCell::new(VecDeque::new()) }
     }
 
     /// With the lane order of `BATCHLAS_SIMT_SEED`.
@@ -37,7 +41,7 @@ impl SimtQueue {
     }
 
     pub(crate) fn take_launches(&self) -> Vec<LaunchRecord> {
-        self.launches.take()
+        self.launches.take().into()
     }
 
     pub(crate) fn launch(&self, config: &LaunchConfig, call: &Call) -> Result<()> {
@@ -55,7 +59,11 @@ impl SimtQueue {
         let lane = || (call.lane)();
         let counters = simt::run(&launch, &lane).map_err(|error| findings(call, error))?;
         let (kernel, entry) = (call.kernel.name, call.entry.name);
-        self.launches.borrow_mut().push(LaunchRecord { kernel, entry, config: *config, counters });
+        let mut launches = self.launches.borrow_mut();
+        if launches.len() == LAUNCHES_KEPT {
+            launches.pop_front();
+        }
+        launches.push_back(LaunchRecord { kernel, entry, config: *config, counters });
         Ok(())
     }
 }

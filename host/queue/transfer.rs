@@ -136,7 +136,7 @@ impl Queue {
                 // SAFETY: the pages stay in place and unwritten until the event below, for which the pinned
                 // buffer waits.
                 unsafe { memory.upload_async(bytes)? };
-                from.set_pending(self.record()?);
+                from.set_pending(self.record_or_wait()?);
             }
         }
         Ok(())
@@ -161,9 +161,18 @@ impl Queue {
                 // SAFETY: the pages stay in place and unread until the event below, for which the pinned
                 // buffer waits.
                 unsafe { memory.download_async(bytes)? };
-                to.set_pending(self.record()?);
+                to.set_pending(self.record_or_wait()?);
             }
         }
         Ok(())
+    }
+
+    /// An event after a copy that has begun: without one, its memory is in use until the queue is idle.
+    #[cfg(feature = "cuda")]
+    fn record_or_wait(&self) -> Result<crate::queue::Event> {
+        self.record().inspect_err(|_| {
+            // The first error is the one to report.
+            let _ = self.synchronize();
+        })
     }
 }

@@ -133,6 +133,7 @@ forward! {
     cuMemGetInfo_v2(a: *mut usize, b: *mut usize);
     cuMemHostAlloc(a: *mut *mut c_void, b: usize, c: c_uint);
     cuMemPoolCreate(a: *mut CUmemoryPool, b: *const CUmemPoolProps);
+    cuMemPoolGetAttribute(a: CUmemoryPool, b: CUmemPool_attribute, c: *mut c_void);
     cuMemPoolDestroy(a: CUmemoryPool);
     cuMemPoolSetAttribute(a: CUmemoryPool, b: CUmemPool_attribute, c: *mut c_void);
     cuMemPoolTrimTo(a: CUmemoryPool, b: usize);
