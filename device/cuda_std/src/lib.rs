@@ -20,7 +20,7 @@
 #![cfg_attr(
     target_os = "cuda",
     no_std,
-    feature(link_llvm_intrinsics, stdarch_nvptx, core_intrinsics, asm_experimental_arch)
+    feature(link_llvm_intrinsics, stdarch_nvptx, core_intrinsics)
 )]
 #![cfg_attr(target_os = "cuda", allow(internal_features, improper_ctypes))]
 

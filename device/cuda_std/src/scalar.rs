@@ -52,6 +52,8 @@ pub trait Scalar:
     fn mul(self, a: Self) -> Self;
     /// `self * x` with a real `x`.
     fn scale(self, x: Self::Real) -> Self;
+    /// `self * x + b` with a real `x`.
+    fn scale_add(self, x: Self::Real, b: Self) -> Self;
     /// `|self|^2 + b`.
     fn abs_sq_add(self, b: Self::Real) -> Self::Real;
     /// `|re| + |im|`: cheap, within a factor of the root of two of the modulus.
@@ -79,6 +81,8 @@ macro_rules! real_scalar {
             fn mul(self, a: $t) -> $t { self * a }
             #[inline(always)]
             fn scale(self, x: $t) -> $t { self * x }
+            #[inline(always)]
+            fn scale_add(self, x: $t, b: $t) -> $t { Real::mul_add(self, x, b) }
             #[inline(always)]
             fn abs_sq_add(self, b: $t) -> $t { Real::mul_add(self, self, b) }
             #[inline(always)]
@@ -126,6 +130,10 @@ where
     #[inline(always)]
     fn scale(self, x: R) -> Self {
         Complex { re: self.re * x, im: self.im * x }
+    }
+    #[inline(always)]
+    fn scale_add(self, x: R, b: Self) -> Self {
+        Complex { re: self.re.mul_add(x, b.re), im: self.im.mul_add(x, b.im) }
     }
     #[inline(always)]
     fn abs_sq_add(self, b: R) -> R {

@@ -58,8 +58,9 @@ fn raw(param: &Param) -> TokenStream {
     let (name, ty) = (&param.name, &param.ty);
     let len = format_ident!("__{}_len", name);
     match &param.kind {
-        Kind::Global(element) => quote!(#name: *const #element, #len: usize),
-        Kind::GlobalMut(element) => quote!(#name: *mut #element, #len: usize),
+        // Erased, since `T::Real` cannot be written of a type alias; the kernel's signature infers the element.
+        Kind::Global => quote!(#name: *const u8, #len: usize),
+        Kind::GlobalMut => quote!(#name: *mut u8, #len: usize),
         Kind::Scalar(_) | Kind::Generic(_) => quote!(#name: #ty),
     }
 }
@@ -68,20 +69,20 @@ fn rebuilt(param: &Param) -> TokenStream {
     let name = &param.name;
     let len = format_ident!("__{}_len", name);
     let view = match param.kind {
-        Kind::Global(_) => quote!(::cuda_std::Global),
-        Kind::GlobalMut(_) => quote!(::cuda_std::GlobalMut),
+        Kind::Global => quote!(::cuda_std::Global),
+        Kind::GlobalMut => quote!(::cuda_std::GlobalMut),
         Kind::Scalar(_) | Kind::Generic(_) => return quote!(),
     };
     quote! {
         // SAFETY: address and length come from a view of the same type on the host.
-        let #name = unsafe { #view::from_raw_parts(#name, #len) };
+        let #name = unsafe { #view::from_raw_parts(#name.cast(), #len) };
     }
 }
 
 /// The `.param` types in order, joined by `_`.
 fn ptx_signature(params: &[Param], instance: &Instance) -> String {
     let types = params.iter().flat_map(|param| match &param.kind {
-        Kind::Global(_) | Kind::GlobalMut(_) => vec!["u64".to_string(), "u64".to_string()],
+        Kind::Global | Kind::GlobalMut => vec!["u64".to_string(), "u64".to_string()],
         Kind::Scalar(name) => vec![name.to_string()],
         Kind::Generic(name) => vec![instance.type_of(name).map(|v| v.suffix.clone()).unwrap_or_default()],
     });

@@ -43,8 +43,8 @@ fn info(
     let params = params.iter().map(|p| {
         let name = p.name.to_string();
         let kind = match p.kind {
-            Kind::Global(_) => quote!(Global),
-            Kind::GlobalMut(_) => quote!(GlobalMut),
+            Kind::Global => quote!(Global),
+            Kind::GlobalMut => quote!(GlobalMut),
             Kind::Scalar(_) | Kind::Generic(_) => quote!(Scalar),
         };
         quote!(::cuda_std::launch::ParamInfo { name: #name, kind: ::cuda_std::launch::ParamKind::#kind })

@@ -14,10 +14,10 @@ pub struct Param {
 
 /// How a parameter is passed.
 pub enum Kind {
-    /// `Global<E>`: address and length of elements `E`.
-    Global(Type),
+    /// `Global<E>`: address and length.
+    Global,
     /// `GlobalMut<E>`: the same, writable.
-    GlobalMut(Type),
+    GlobalMut,
     /// A scalar named so in PTX (`u32`, `u64`, `f32`, `f64`).
     Scalar(&'static str),
     /// A scalar whose type is the generic parameter of this name.
@@ -62,8 +62,8 @@ fn kind(function: &ItemFn, ty: &Type) -> Result<Kind> {
     };
     let segment = path.path.segments.last().expect("a path has a segment");
     match (segment.ident.to_string().as_str(), &segment.arguments) {
-        ("Global", PathArguments::AngleBracketed(args)) => Ok(Kind::Global(element(ty, args)?)),
-        ("GlobalMut", PathArguments::AngleBracketed(args)) => Ok(Kind::GlobalMut(element(ty, args)?)),
+        ("Global", PathArguments::AngleBracketed(args)) => element(ty, args).map(|()| Kind::Global),
+        ("GlobalMut", PathArguments::AngleBracketed(args)) => element(ty, args).map(|()| Kind::GlobalMut),
         ("u32" | "i32", PathArguments::None) => Ok(Kind::Scalar("u32")),
         ("u64" | "i64" | "usize", PathArguments::None) => Ok(Kind::Scalar("u64")),
         ("f32", PathArguments::None) => Ok(Kind::Scalar("f32")),
@@ -75,9 +75,9 @@ fn kind(function: &ItemFn, ty: &Type) -> Result<Kind> {
     }
 }
 
-fn element(ty: &Type, args: &syn::AngleBracketedGenericArguments) -> Result<Type> {
+fn element(ty: &Type, args: &syn::AngleBracketedGenericArguments) -> Result<()> {
     match args.args.first() {
-        Some(syn::GenericArgument::Type(element)) if args.args.len() == 1 => Ok(element.clone()),
+        Some(syn::GenericArgument::Type(_)) if args.args.len() == 1 => Ok(()),
         _ => Err(Error::new_spanned(ty, "a view names its element type")),
     }
 }

@@ -1,1 +1,14 @@
-//! Symmetric eigensolver kernels for n <= 32
+//! Symmetric and Hermitian eigensolver kernels for n <= 32.
+//!
+//! | kernel | what it does |
+//! |---|---|
+//! | [`sytrd_cta`] | reduces each matrix to tridiagonal form, in place |
+//! | [`syev_cta`] | solves the tridiagonal problem that `sytrd_cta` left, and transforms back, in place |
+
+pub mod sytrd_cta;
+pub mod syev_cta;
+
+/// All kernels of this crate.
+#[cfg(not(target_os = "cuda"))]
+pub static KERNELS: &[&cuda_std::launch::KernelInfo] =
+    &[&sytrd_cta::sytrd_cta::KERNEL, &syev_cta::syev_cta::KERNEL];

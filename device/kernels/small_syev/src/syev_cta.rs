@@ -1,0 +1,175 @@
+//! `syev_cta`: tridiagonal solve and back-transformation after `sytrd_cta`.
+
+use device_linalg::layout::{Items, item_index, syev_elements, tile_offset};
+use device_linalg::output::{ascending_position, column_phase};
+use device_linalg::reduce::{needs_reflector, quads};
+use cuda_std::partition::Tile;
+use cuda_std::prelude::*;
+use device_linalg::steqr_cta::{NoBasis, Options, Shift, SharedBasis, Tridiagonal, solve_nested};
+
+/// Eigenvalues and vectors of the matrices that `sytrd_cta` reduced.
+///
+/// # Layout and shapes
+/// `a`: as `sytrd_cta` leaves it; overwritten by the eigenvectors, column by column (`VECTORS`), else only read.
+/// `w`: `batch * n` eigenvalues, ascending. `status`: `batch` elements; -1 on entry marks an item without a
+/// result (NaN is written); on return otherwise the number of off-diagonals that did not converge.
+///
+/// # Lanes
+/// `P` lanes an item, lane = row. Any number of items a block.
+///
+/// # Shared memory
+/// [`syev_elements`] elements an item: the basis, and one vector. None for values only.
+///
+/// # Synchronisation
+/// `sync_warp` of the tile; tiles of a warp diverge.
+///
+/// # Numerics
+/// Implicit QL in the nested form. Each vector is scaled so that its component of largest modulus is real
+/// and positive, ties to the earliest row.
+///
+/// # Safety
+/// The views cover the items; the launch gives the shared memory; blocks are whole warps.
+///
+/// # Source
+/// LAPACK's `dsteqr` and `dorgtr`; `docs/algorithms/steqr.md`.
+#[kernel(T = [f32, f64, c32, c64], P = [4, 8, 16, 32], VECTORS = [true, false], launch_bounds(128))]
+pub unsafe fn syev_cta<T: Scalar, const P: usize, const VECTORS: bool>(
+    a: GlobalMut<T>,
+    w: GlobalMut<T::Real>,
+    status: GlobalMut<i32>,
+    n: u32,
+    ld: u32,
+    stride: u64,
+    batch: u64,
+    sweeps_per_value: u32,
+    wilkinson: u32,
+) {
+    let items = Items { n, ld, stride, batch };
+    let tile = Tile::native(P as u32);
+    let item = item_index(P as u32);
+    if item >= items.batch {
+        return;
+    }
+    let rank = tile.rank();
+    let matrix = a.at((item * items.stride) as usize);
+    let values = w.at(item as usize * n as usize);
+    if status.get(item as usize) < 0 {
+        write_nan::<T, VECTORS>(rank, matrix, values, items);
+        return;
+    }
+    // Lane 0 overwrites the status at the end.
+    tile.sync();
+
+    let mut rows = Tridiagonal { d: <T::Real as Real>::ZERO, e: <T::Real as Real>::ZERO };
+    if rank < n {
+        rows.d = matrix.get(rank as usize * ld as usize + rank as usize).re();
+    }
+    if rank + 1 < n {
+        // Row rank + 1 of column rank: written by the lane above in the launch before.
+        rows.e = matrix.get(rank as usize * ld as usize + rank as usize + 1).re();
+    }
+    let options = Options { max_sweeps: n * sweeps_per_value, shift: Shift::from_u32(wilkinson) };
+
+    let unconverged = if VECTORS {
+        let tiles = thread::block_dim_x() as usize / P;
+        let offset = tile_offset(P as u32, syev_elements(P as u32));
+        // SAFETY: the launch gives syev_elements an item.
+        let shared = unsafe { dynamic_shared_mem::<T>(0, tiles * syev_elements(P as u32) as usize) }.at(offset);
+        form_q::<T, P>(tile, matrix, items, shared);
+        let basis = SharedBasis { row: shared.at(rank), ld: P as u32 };
+        let unconverged = solve_nested(tile, n, &mut rows, basis, options);
+        tile.sync();
+        write_vectors::<T, P>(tile, matrix, items, shared, rows.d);
+        unconverged
+    } else {
+        solve_nested(tile, n, &mut rows, NoBasis, options)
+    };
+
+    let position = ascending_position(tile, n, rows.d);
+    if rank < n {
+        values.set(position as usize, rows.d);
+    }
+    if rank == 0 {
+        status.set(item as usize, unconverged as i32);
+    }
+}
+
+#[inline(always)]
+#[cfg_attr(not(target_os = "cuda"), track_caller)]
+fn write_nan<T: Scalar, const VECTORS: bool>(
+    rank: u32,
+    matrix: GlobalMut<T>,
+    values: GlobalMut<T::Real>,
+    items: Items,
+) {
+    let nan = <T::Real as Real>::NAN;
+    if rank >= items.n {
+        return;
+    }
+    values.set(rank as usize, nan);
+    if VECTORS {
+        for c in 0..items.n as usize {
+            matrix.set(c * items.ld as usize + rank as usize, T::from_parts(nan, nan));
+        }
+    }
+}
+
+/// Multiplies the reflectors out: row `rank` of `Q = H_0 H_1 ...`, left in shared memory column by column.
+///
+/// `Q H = Q - tau (Q v) v^H` touches each row by itself, so lanes share only `v`.
+#[inline(always)]
+#[cfg_attr(not(target_os = "cuda"), track_caller)]
+fn form_q<T: Scalar, const P: usize>(tile: Tile, matrix: GlobalMut<T>, items: Items, shared: Shared<T>) {
+    let rank = tile.rank() as usize;
+    let (n, ld) = (items.n as usize, items.ld as usize);
+    let vector = shared.at((P * P) as u32);
+    let mut row = [T::ZERO; P];
+    for (c, x) in row.iter_mut().enumerate() {
+        *x = if rank == c && rank < n { T::ONE } else { T::ZERO };
+    }
+    for k in 0..P - 1 {
+        if !needs_reflector::<T>(k, items.n) {
+            break;
+        }
+        let below = rank > k + 1 && rank < n;
+        let stored = if below { matrix.get(k * ld + rank) } else { T::ZERO };
+        let tau_here = if rank == k { matrix.get((k + 1) * ld + rank) } else { T::ZERO };
+        vector.set(rank as u32, if rank == k + 1 { T::ONE } else { stored });
+        let tau = tile.shuffle_idx(tau_here, k as u32);
+        tile.sync();
+        let mut partial = [T::ZERO; 4];
+        quads::<T, P>(vector, k + 1, |c, v_c| partial[c % 4] = row[c].mul_add(v_c, partial[c % 4]));
+        let factor = -tau.mul((partial[0] + partial[1]) + (partial[2] + partial[3]));
+        quads::<T, P>(vector, k + 1, |c, v_c| row[c] = factor.mul_add(v_c.conj(), row[c]));
+        tile.sync();
+    }
+    for (c, x) in row.into_iter().enumerate() {
+        shared.set((c * P + rank) as u32, x);
+    }
+}
+
+/// Writes the columns in ascending order of their eigenvalues, with the sign convention.
+#[inline(always)]
+#[cfg_attr(not(target_os = "cuda"), track_caller)]
+fn write_vectors<T: Scalar, const P: usize>(
+    tile: Tile,
+    matrix: GlobalMut<T>,
+    items: Items,
+    basis: Shared<T>,
+    d: T::Real,
+) {
+    let rank = tile.rank();
+    let position = ascending_position(tile, items.n, d);
+    let phase = column_phase::<T, P>(tile, basis);
+    for j in 0..items.n {
+        let target = tile.shuffle_idx(position, j);
+        let factor = tile.shuffle_idx(phase.factor, j);
+        let largest = tile.shuffle_idx(phase.row, j);
+        if rank < items.n {
+            let x = basis.get(j * P as u32 + rank).mul(factor);
+            // The largest component is real by construction, up to a rounding error that goes here.
+            let x = if rank == largest { T::from_real(x.re()) } else { x };
+            matrix.set(target as usize * items.ld as usize + rank as usize, x);
+        }
+    }
+}

@@ -1,0 +1,17 @@
+//! Device building blocks that several kernel families share. No kernels live here: a kernel in a dependency
+//! would be exported by every crate above it.
+//!
+//! | module | what it holds |
+//! |---|---|
+//! | [`givens`] | plane rotations, the 2x2 eigenproblem |
+//! | [`reflector`], [`reduce`] | elementary reflectors across a tile, reduction to tridiagonal form |
+//! | [`steqr_cta`] | implicit QL by the lanes of a tile |
+//! | [`layout`], [`output`] | where a tile finds its item; sorting, signs |
+#![cfg_attr(target_os = "cuda", no_std)]
+
+pub mod givens;
+pub mod layout;
+pub mod output;
+pub mod reduce;
+pub mod reflector;
+pub mod steqr_cta;

@@ -1,0 +1,47 @@
+//! Elementary reflectors across the lanes of a tile.
+
+use cuda_std::partition::Tile;
+use cuda_std::prelude::*;
+
+/// `H = I - tau v v^H` with `v` = 1 on the lane `pivot`, this lane's component in `v`.
+#[derive(Clone, Copy, Debug)]
+pub struct Reflector<T: Scalar> {
+    /// This lane's component; 0 above the pivot.
+    pub v: T,
+    /// Factor; 0 makes `H` the identity.
+    pub tau: T,
+    /// What `H^H x` leaves on the pivot: real.
+    pub beta: T::Real,
+}
+
+/// The reflector that annihilates `x` below lane `pivot`, as LAPACK's `zlarfg`.
+///
+/// `x` is this lane's component, of a vector scaled to norm about 1. Components below whose squares underflow
+/// are dropped: they are below the rounding error of the matrix, and their squares would be no unit vector.
+#[inline(always)]
+#[cfg_attr(not(target_os = "cuda"), track_caller)]
+pub fn larfg<T: Scalar>(tile: Tile, pivot: u32, x: T) -> Reflector<T> {
+    let zero = <T::Real as Real>::ZERO;
+    let one = <T::Real as Real>::ONE;
+    let rank = tile.rank();
+    let below = rank > pivot;
+    let square = if below { x.abs_sq_add(zero) } else { zero };
+    let tail = tile.reduce(square, |a, b| a + b);
+    let alpha = tile.shuffle_idx(x, pivot);
+    let negligible = <T::Real as Real>::SAFE_MIN / (<T::Real as Real>::EPSILON * <T::Real as Real>::EPSILON);
+    let identity = tail < negligible && alpha.im() == zero;
+    let norm = alpha.abs_sq_add(if tail < negligible { zero } else { tail }).sqrt();
+    let beta = -norm.copysign(alpha.re());
+    let scaled = T::from_parts(beta - alpha.re(), -alpha.im());
+    let tau = scaled.scale(one / beta);
+    // 1 / (alpha - beta), in real arithmetic.
+    let denominator = T::from_parts(alpha.re() - beta, alpha.im());
+    let inverse = denominator.conj().scale(one / denominator.abs_sq_add(zero));
+    let component = if below && tail >= negligible { x.mul(inverse) } else { T::ZERO };
+    let v = if rank == pivot { T::ONE } else { component };
+    Reflector {
+        v: if identity && rank != pivot { T::ZERO } else { v },
+        tau: if identity { T::ZERO } else { tau },
+        beta: if identity { alpha.re() } else { beta },
+    }
+}

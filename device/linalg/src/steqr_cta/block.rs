@@ -1,0 +1,88 @@
+//! An unreduced block: scaling, direction, and back.
+
+use super::Tridiagonal;
+use cuda_std::math::Real;
+use cuda_std::partition::Tile;
+
+/// Rows `begin..=end` of the matrix, coupled by nonzero off-diagonals.
+#[derive(Clone, Copy, Debug)]
+pub struct Block<T> {
+    /// First row.
+    pub begin: u32,
+    /// Last row.
+    pub end: u32,
+    /// What the rows were multiplied by: a power of two.
+    scale: T,
+    /// Whether rows are in reverse order, so that QR runs as QL.
+    pub mirrored: bool,
+}
+
+/// First row at or after `begin` whose coupling to the next is negligible relative to its neighbours.
+///
+/// dsteqr's splitting test; relative and without squares, so it holds at any scale. The coupling is set to 0.
+#[inline(always)]
+#[cfg_attr(not(target_os = "cuda"), track_caller)]
+pub fn split<T: Real>(tile: Tile, n: u32, rows: &mut Tridiagonal<T>, begin: u32) -> u32 {
+    let rank = tile.rank();
+    let d_next = tile.shuffle_down(rows.d, 1);
+    let bound = rows.d.abs().sqrt() * d_next.abs().sqrt() * T::UNIT_ROUNDOFF;
+    let negligible = rank + 1 >= n || rows.e.abs() <= bound;
+    let end = tile.ballot(negligible && rank >= begin).trailing_zeros();
+    rows.e = if rank == end { T::ZERO } else { rows.e };
+    end
+}
+
+impl<T: Real> Block<T> {
+    /// Scales the block into the range where squares are safe and turns it so that its smaller end comes first.
+    ///
+    /// QL where `|d[begin]| <= |d[end]|`, as dsteqr: a graded block converges its small end first. `None` for a
+    /// zero block, which is solved as it stands.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn open(tile: Tile, rows: &mut Tridiagonal<T>, begin: u32, end: u32) -> Option<Self> {
+        let rank = tile.rank();
+        let inside = rank >= begin && rank <= end;
+        let magnitude = if inside { rows.d.abs().max(rows.e.abs()) } else { T::ZERO };
+        let norm = tile.reduce(magnitude, T::max);
+        if norm == T::ZERO {
+            return None;
+        }
+        let safe = norm <= T::SCALE_MAX && norm >= T::SCALE_MIN;
+        let scale = if safe { T::ONE } else { norm.normalizer() };
+        let factor = if inside { scale } else { T::ONE };
+        rows.d *= factor;
+        rows.e *= factor;
+        let d_begin = tile.shuffle_idx(rows.d, begin);
+        let d_end = tile.shuffle_idx(rows.d, end);
+        let block = Block { begin, end, scale, mirrored: d_end.abs() < d_begin.abs() };
+        if block.mirrored {
+            block.mirror(tile, rows);
+        }
+        Some(block)
+    }
+
+    /// Undoes [`open`](Self::open).
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn close(self, tile: Tile, rows: &mut Tridiagonal<T>) {
+        if self.mirrored {
+            self.mirror(tile, rows);
+        }
+        let rank = tile.rank();
+        if rank >= self.begin && rank <= self.end {
+            rows.d = rows.d / self.scale;
+            rows.e = rows.e / self.scale;
+        }
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    fn mirror(self, tile: Tile, rows: &mut Tridiagonal<T>) {
+        let rank = tile.rank();
+        let inside = rank >= self.begin && rank <= self.end;
+        let d = tile.shuffle_idx(rows.d, (self.begin + self.end).wrapping_sub(rank));
+        let e = tile.shuffle_idx(rows.e, (self.begin + self.end).wrapping_sub(rank + 1));
+        rows.d = if inside { d } else { rows.d };
+        rows.e = if inside && rank < self.end { e } else { rows.e };
+    }
+}
