@@ -69,22 +69,12 @@ pub fn laev2<T: Real>(a: T, b: T, c: T) -> Laev2<T> {
     let root = hypot(difference.abs(), twice_b.abs());
     let (large, small) = if a.abs() > c.abs() { (a, c) } else { (c, a) };
     let negative = sum < T::ZERO;
-    let rt1 = if sum == T::ZERO {
-        T::HALF * root
-    } else {
-        T::HALF * (sum + if negative { -root } else { root })
-    };
-    let rt2 = if sum == T::ZERO {
-        -(T::HALF * root)
-    } else {
-        (large / rt1) * small - (b / rt1) * b
-    };
+    let rt1 =
+        if sum == T::ZERO { T::HALF * root } else { T::HALF * (sum + if negative { -root } else { root }) };
+    let rt2 = if sum == T::ZERO { -(T::HALF * root) } else { (large / rt1) * small - (b / rt1) * b };
     // The vector comes from whichever of the two rows does not cancel.
-    let (cs, sign2) = if difference >= T::ZERO {
-        (difference + root, T::ONE)
-    } else {
-        (difference - root, -T::ONE)
-    };
+    let (cs, sign2) =
+        if difference >= T::ZERO { (difference + root, T::ONE) } else { (difference - root, -T::ONE) };
     let sign1 = if negative { -T::ONE } else { T::ONE };
     let (cs1, sn1) = if cs.abs() > twice_b.abs() {
         let ct = -(twice_b / cs);

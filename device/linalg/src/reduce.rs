@@ -1,4 +1,4 @@
-//! Reduction to tridiagonal form with the matrix in registers: one row a lane.
+//! Reduction to tridiagonal form with the matrix in registers, one row a lane; and its `Q`.
 
 use crate::reflector::{Reflector, larfg};
 use cuda_std::partition::Tile;
@@ -13,66 +13,182 @@ pub struct Vectors<T> {
     pub w: Shared<T>,
 }
 
-/// Applies `A := H^H A H` to the trailing rows and columns `from..P` of a matrix held one row a lane.
+/// A symmetric or Hermitian matrix in reduction, one row a lane in registers.
 ///
-/// `w = tau A v - (tau / 2)(tau A v)^H v * v`, then `A -= v w^H + w v^H`, as LAPACK's `zhetd2`. Rows before
-/// `from` have zero in `v` and stay as they are.
-#[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
-pub fn two_sided_update<T: Scalar, const P: usize>(
-    tile: Tile,
-    row: &mut [T; P],
-    from: usize,
-    reflector: Reflector<T>,
-    vectors: Vectors<T>,
-) {
-    let rank = tile.rank();
-    let (v, tau) = (reflector.v, reflector.tau);
-    vectors.v.set(rank, v);
-    tile.sync();
-    let mut partial = [T::ZERO; 4];
-    quads::<T, P>(vectors.v, from, |c, v_c| partial[c % 4] = row[c].mul_add(v_c, partial[c % 4]));
-    let product = tau.mul((partial[0] + partial[1]) + (partial[2] + partial[3]));
-    let p = if rank as usize >= from { product } else { T::ZERO };
-    let dot = tile.reduce(p.conj().mul(v), |a, b| a + b);
-    let half = -<T::Real as Real>::HALF;
-    let w = tau.mul(dot).scale(half).mul_add(v, p);
-    vectors.w.set(rank, w);
-    tile.sync();
-    let (minus_v, minus_w) = (-v, -w);
-    for start in (from & !3..P).step_by(4) {
-        let v4 = vectors.v.get_array::<4>(start as u32);
-        let w4 = vectors.w.get_array::<4>(start as u32);
-        for c in 0..4 {
-            let updated = minus_v.mul_add(w4[c].conj(), row[start + c]);
-            row[start + c] = minus_w.mul_add(v4[c].conj(), updated);
-        }
-    }
+/// Slot `j` of the row holds column `k + j`, where `k` is the current column: each step shifts the row left by
+/// one, for free, since the update writes slot `j` from slot `j + 1`. So the loop over columns stays rolled (a
+/// fully unrolled one overflows the instruction cache) and yet all indices are static.
+#[derive(Clone, Copy, Debug)]
+pub struct Rows<T, const P: usize> {
+    /// This lane's row.
+    pub slots: [T; P],
 }
 
-/// Calls `f(c, x[c])` for the columns from the quad of `from` on, reading four at a time.
-#[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
-pub fn quads<T: Copy, const P: usize>(x: Shared<T>, from: usize, mut f: impl FnMut(usize, T)) {
-    for start in (from & !3..P).step_by(4) {
-        let four = x.get_array::<4>(start as u32);
-        for (c, value) in four.into_iter().enumerate() {
-            f(start + c, value);
-        }
-    }
+/// What one step of the reduction leaves on the lanes.
+#[derive(Clone, Copy, Debug)]
+pub struct Step<T: Scalar> {
+    /// Column just reduced.
+    pub k: u32,
+    /// Its reflector; the identity where the column needed none.
+    pub reflector: Reflector<T>,
+    /// Diagonal element `k`, on lane `k`.
+    pub diagonal: T::Real,
 }
 
-/// The reflector of column `k` of a matrix held one row a lane.
-#[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
-pub fn column_reflector<T: Scalar, const P: usize>(tile: Tile, row: &[T; P], k: usize) -> Reflector<T> {
-    larfg(tile, k as u32 + 1, row[k])
+impl<T: Scalar, const P: usize> Rows<T, P> {
+    /// Reduces the matrix of order `n`, calling `each` after every column but the last; returns the last
+    /// diagonal element, on lane `n - 1`.
+    ///
+    /// The width of the loops shrinks by 4 every 4 columns.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn reduce(
+        mut self,
+        tile: Tile,
+        n: u32,
+        vectors: Vectors<T>,
+        mut each: impl FnMut(Step<T>),
+    ) -> T::Real {
+        let mut k = 0;
+        macro_rules! stages {
+            ($($width:literal)*) => { $(
+                if P >= $width {
+                    let last = (P - $width + 4) as u32;
+                    while k + 1 < n && k < last {
+                        self.step::<$width>(tile, n, &mut k, vectors, &mut each);
+                    }
+                }
+            )* };
+        }
+        stages!(32 28 24 20 16 12 8 4);
+        self.slots[0].re()
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    fn step<const W: usize>(
+        &mut self,
+        tile: Tile,
+        n: u32,
+        k: &mut u32,
+        vectors: Vectors<T>,
+        each: &mut impl FnMut(Step<T>),
+    ) {
+        let column = self.slots[0];
+        let reflector = if needs_reflector::<T>(*k, n) {
+            larfg(tile, *k + 1, column)
+        } else {
+            Reflector::identity(column)
+        };
+        each(Step { k: *k, reflector, diagonal: column.re() });
+        self.two_sided_update::<W>(tile, *k, reflector, vectors);
+        *k += 1;
+    }
+
+    /// Applies `A := H^H A H` to the trailing matrix and shifts it left by one slot.
+    ///
+    /// `w = tau A v - (tau / 2)(tau A v)^H v * v`, then `A -= v w^H + w v^H`, as LAPACK's `zhetd2`. Lanes up to
+    /// `k` hold nothing of the trailing matrix; they clear the slots that run out of it.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    fn two_sided_update<const W: usize>(
+        &mut self,
+        tile: Tile,
+        k: u32,
+        reflector: Reflector<T>,
+        vectors: Vectors<T>,
+    ) {
+        let (v, tau) = (reflector.v, reflector.tau);
+        let slot = tile.rank().wrapping_sub(k + 1) & (P as u32 - 1);
+        let trailing = tile.rank() > k;
+        vectors.v.set(slot, v);
+        tile.sync();
+        let mut partial = [T::ZERO; 4];
+        for start in (0..W).step_by(4) {
+            let v4 = vectors.v.get_array::<4>(start as u32);
+            for c in 0..4 {
+                if start + c + 1 < W {
+                    partial[c] = self.slots[start + c + 1].mul_add(v4[c], partial[c]);
+                }
+            }
+        }
+        let product = tau.mul((partial[0] + partial[1]) + (partial[2] + partial[3]));
+        let p = if trailing { product } else { T::ZERO };
+        let dot = tile.reduce(p.conj().mul(v), |a, b| a + b);
+        let w = tau.mul(dot).scale(-<T::Real as Real>::HALF).mul_add(v, p);
+        vectors.w.set(slot, w);
+        tile.sync();
+        for start in (0..W).step_by(4) {
+            let v4 = vectors.v.get_array::<4>(start as u32);
+            let w4 = vectors.w.get_array::<4>(start as u32);
+            for c in 0..4 {
+                let j = start + c;
+                self.slots[j] = if j + 1 < W {
+                    let updated = (-v).mul_add(w4[c].conj(), self.slots[j + 1]);
+                    (-w).mul_add(v4[c].conj(), updated)
+                } else {
+                    T::ZERO
+                };
+            }
+        }
+        tile.sync();
+    }
 }
 
 /// Whether column `k` of a matrix of order `n` needs a reflector: complex types need one more, which makes the
 /// last off-diagonal real.
 #[inline(always)]
-pub fn needs_reflector<T: Scalar>(k: usize, n: u32) -> bool {
+pub fn needs_reflector<T: Scalar>(k: u32, n: u32) -> bool {
     let rows_below = if T::COMPLEX { 1 } else { 2 };
-    k as u32 + rows_below < n
+    k + rows_below < n
+}
+
+/// A row of `Q = H_0 H_1 ...`, built factor by factor.
+///
+/// Slot `j` holds column `k + j` modulo `P`, where `k` is the number of factors so far: as in [`Rows`].
+#[derive(Clone, Copy, Debug)]
+pub struct BasisRow<T, const P: usize> {
+    /// This lane's row.
+    pub slots: [T; P],
+}
+
+impl<T: Scalar, const P: usize> BasisRow<T, P> {
+    /// Row `rank` of the identity of order `n`.
+    #[inline(always)]
+    pub fn identity(rank: u32, n: u32) -> Self {
+        let mut slots = [T::ZERO; P];
+        for c in 0..P {
+            slots[c] = if rank as usize == c && rank < n { T::ONE } else { T::ZERO };
+        }
+        BasisRow { slots }
+    }
+
+    /// Multiplies by `I - tau v v^H` from the right; `v` in shared memory, slot `j` for column `k + 1 + j`.
+    ///
+    /// Each row is touched by itself, so lanes share only `v`.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn apply(&mut self, tile: Tile, v: Shared<T>, tau: T) {
+        let mut partial = [T::ZERO; 4];
+        for start in (0..P).step_by(4) {
+            let v4 = v.get_array::<4>(start as u32);
+            for c in 0..4 {
+                partial[c] = self.slots[(start + c + 1) % P].mul_add(v4[c], partial[c]);
+            }
+        }
+        let factor = -tau.mul((partial[0] + partial[1]) + (partial[2] + partial[3]));
+        if size_of::<T>() * P > 256 {
+            // Keeps the compiler from holding all of v in registers between the loops: it would spill.
+            tile.sync();
+        }
+        let first = self.slots[0];
+        for start in (0..P).step_by(4) {
+            let v4 = v.get_array::<4>(start as u32);
+            for c in 0..4 {
+                let j = start + c;
+                let old = if j + 1 < P { self.slots[(j + 1) % P] } else { first };
+                self.slots[j] = factor.mul_add(v4[c].conj(), old);
+            }
+        }
+    }
 }

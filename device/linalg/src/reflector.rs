@@ -14,6 +14,14 @@ pub struct Reflector<T: Scalar> {
     pub beta: T::Real,
 }
 
+impl<T: Scalar> Reflector<T> {
+    /// The identity, for the last column of a real matrix: `beta` is what lane `k + 1` already holds.
+    #[inline(always)]
+    pub fn identity(column: T) -> Self {
+        Reflector { v: T::ZERO, tau: T::ZERO, beta: column.re() }
+    }
+}
+
 /// The reflector that annihilates `x` below lane `pivot`, as LAPACK's `zlarfg`.
 ///
 /// `x` is this lane's component, of a vector scaled to norm about 1. Components below whose squares underflow

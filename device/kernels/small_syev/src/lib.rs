@@ -5,8 +5,8 @@
 //! | [`sytrd_cta`] | reduces each matrix to tridiagonal form, in place |
 //! | [`syev_cta`] | solves the tridiagonal problem that `sytrd_cta` left, and transforms back, in place |
 
-pub mod sytrd_cta;
 pub mod syev_cta;
+pub mod sytrd_cta;
 
 /// All kernels of this crate.
 #[cfg(not(target_os = "cuda"))]

@@ -1,11 +1,11 @@
 //! `syev_cta`: tridiagonal solve and back-transformation after `sytrd_cta`.
 
-use device_linalg::layout::{Items, item_index, syev_elements, tile_offset};
-use device_linalg::output::{ascending_position, column_phase};
-use device_linalg::reduce::{needs_reflector, quads};
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
-use device_linalg::steqr_cta::{NoBasis, Options, Shift, SharedBasis, Tridiagonal, solve_nested};
+use device_linalg::layout::{Items, item_index, syev_elements, tile_offset};
+use device_linalg::output::{ascending_position, column_phase};
+use device_linalg::reduce::{BasisRow, needs_reflector};
+use device_linalg::steqr_cta::{NoBasis, Options, SharedBasis, Shift, Tridiagonal, solve_nested};
 
 /// Eigenvalues and vectors of the matrices that `sytrd_cta` reduced.
 ///
@@ -74,7 +74,8 @@ pub unsafe fn syev_cta<T: Scalar, const P: usize, const VECTORS: bool>(
         let tiles = thread::block_dim_x() as usize / P;
         let offset = tile_offset(P as u32, syev_elements(P as u32));
         // SAFETY: the launch gives syev_elements an item.
-        let shared = unsafe { dynamic_shared_mem::<T>(0, tiles * syev_elements(P as u32) as usize) }.at(offset);
+        let shared =
+            unsafe { dynamic_shared_mem::<T>(0, tiles * syev_elements(P as u32) as usize) }.at(offset);
         form_q::<T, P>(tile, matrix, items, shared);
         let basis = SharedBasis { row: shared.at(rank), ld: P as u32 };
         let unconverged = solve_nested(tile, n, &mut rows, basis, options);
@@ -120,31 +121,26 @@ fn write_nan<T: Scalar, const VECTORS: bool>(
 #[inline(always)]
 #[cfg_attr(not(target_os = "cuda"), track_caller)]
 fn form_q<T: Scalar, const P: usize>(tile: Tile, matrix: GlobalMut<T>, items: Items, shared: Shared<T>) {
-    let rank = tile.rank() as usize;
-    let (n, ld) = (items.n as usize, items.ld as usize);
+    let rank = tile.rank();
+    let ld = items.ld as usize;
     let vector = shared.at((P * P) as u32);
-    let mut row = [T::ZERO; P];
-    for (c, x) in row.iter_mut().enumerate() {
-        *x = if rank == c && rank < n { T::ONE } else { T::ZERO };
-    }
-    for k in 0..P - 1 {
-        if !needs_reflector::<T>(k, items.n) {
-            break;
-        }
-        let below = rank > k + 1 && rank < n;
-        let stored = if below { matrix.get(k * ld + rank) } else { T::ZERO };
-        let tau_here = if rank == k { matrix.get((k + 1) * ld + rank) } else { T::ZERO };
-        vector.set(rank as u32, if rank == k + 1 { T::ONE } else { stored });
-        let tau = tile.shuffle_idx(tau_here, k as u32);
+    let mut row = BasisRow::<T, P>::identity(rank, items.n);
+    let mut k = 0;
+    while needs_reflector::<T>(k, items.n) {
+        let below = rank > k + 1 && rank < items.n;
+        let stored = if below { matrix.get(k as usize * ld + rank as usize) } else { T::ZERO };
+        let tau_here = if rank == k { matrix.get((k + 1) as usize * ld + rank as usize) } else { T::ZERO };
+        let slot = rank.wrapping_sub(k + 1) & (P as u32 - 1);
+        vector.set(slot, if rank == k + 1 { T::ONE } else { stored });
+        let tau = tile.shuffle_idx(tau_here, k);
         tile.sync();
-        let mut partial = [T::ZERO; 4];
-        quads::<T, P>(vector, k + 1, |c, v_c| partial[c % 4] = row[c].mul_add(v_c, partial[c % 4]));
-        let factor = -tau.mul((partial[0] + partial[1]) + (partial[2] + partial[3]));
-        quads::<T, P>(vector, k + 1, |c, v_c| row[c] = factor.mul_add(v_c.conj(), row[c]));
+        row.apply(tile, vector, tau);
         tile.sync();
+        k += 1;
     }
-    for (c, x) in row.into_iter().enumerate() {
-        shared.set((c * P + rank) as u32, x);
+    for c in 0..P {
+        let column = (c as u32 + k) & (P as u32 - 1);
+        shared.set(column * P as u32 + rank, row.slots[c]);
     }
 }
 

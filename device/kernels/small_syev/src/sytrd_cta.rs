@@ -1,9 +1,9 @@
 //! `sytrd_cta`: reduction of small symmetric or Hermitian matrices to tridiagonal form.
 
-use device_linalg::layout::{Items, item_index, sytrd_elements, tile_offset};
-use device_linalg::reduce::{Vectors, column_reflector, needs_reflector, two_sided_update};
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
+use device_linalg::layout::{Items, item_index, sytrd_elements, tile_offset};
+use device_linalg::reduce::{Rows, Vectors};
 
 /// Reduces each matrix to a real tridiagonal one, `T = Q^H A Q`, in place.
 ///
@@ -57,11 +57,11 @@ pub unsafe fn sytrd_cta<T: Scalar, const P: usize, const VECTORS: bool>(
     let vectors = Vectors { v: shared.at((P * (P + 1)) as u32), w: shared.at((P * (P + 1) + P) as u32) };
     let matrix = a.at((item * items.stride) as usize);
 
-    let mut row = load_row::<T, P>(tile, matrix, items, upper != 0, shared);
+    let mut rows = Rows { slots: load_row::<T, P>(tile, matrix, items, upper != 0, shared) };
     let mut finite = true;
     let mut largest = <T::Real as Real>::ZERO;
-    for x in row {
-        let magnitude = x.abs1();
+    for c in 0..P {
+        let magnitude = rows.slots[c].abs1();
         finite &= magnitude.is_finite();
         largest = largest.max(magnitude);
     }
@@ -74,33 +74,28 @@ pub unsafe fn sytrd_cta<T: Scalar, const P: usize, const VECTORS: bool>(
     }
     let scale = tile.reduce(largest, Real::max).normalizer();
     let unscale = scale.recip();
-    for x in &mut row {
-        *x = x.scale(scale);
+    for c in 0..P {
+        rows.slots[c] = rows.slots[c].scale(scale);
     }
 
-    for k in 0..P - 1 {
-        if needs_reflector::<T>(k, n) {
-            let reflector = column_reflector(tile, &row, k);
-            two_sided_update(tile, &mut row, k + 1, reflector, vectors);
-            if VECTORS && rank as usize > k + 1 && rank < n {
-                matrix.set(k * ld as usize + rank as usize, reflector.v);
+    let column = |k: u32| matrix.at(k as usize * ld as usize);
+    let last = rows.reduce(tile, n, vectors, |step| {
+        let k = step.k;
+        if rank == k {
+            column(k).set(rank as usize, T::from_real(step.diagonal * unscale));
+            if VECTORS {
+                column(k + 1).set(rank as usize, step.reflector.tau);
             }
-            if VECTORS && rank as usize == k {
-                matrix.set((k + 1) * ld as usize + rank as usize, reflector.tau);
-            }
-            if rank as usize == k + 1 {
-                matrix.set(k * ld as usize + rank as usize, T::from_real(reflector.beta * unscale));
-            }
-        } else if rank as usize == k + 1 && rank < n {
-            matrix.set(k * ld as usize + rank as usize, T::from_real(row[k].re() * unscale));
         }
-    }
-    let mut d = T::ZERO;
-    for (c, x) in row.into_iter().enumerate() {
-        d = if rank as usize == c { x } else { d };
-    }
-    if rank < n {
-        matrix.set(rank as usize * ld as usize + rank as usize, T::from_real(d.re() * unscale));
+        if rank == k + 1 {
+            column(k).set(rank as usize, T::from_real(step.reflector.beta * unscale));
+        }
+        if VECTORS && rank > k + 1 && rank < n {
+            column(k).set(rank as usize, step.reflector.v);
+        }
+    });
+    if rank + 1 == n {
+        column(rank).set(rank as usize, T::from_real(last * unscale));
     }
 }
 
@@ -121,17 +116,21 @@ fn load_row<T: Scalar, const P: usize>(
     let mut row = [T::ZERO; P];
     for c in 0..P {
         let stored = if upper { rank <= c } else { rank >= c };
+        let mut x = T::ZERO;
         if stored && rank < n && c < n {
-            row[c] = matrix.get(c * items.ld as usize + rank);
+            x = matrix.get(c * items.ld as usize + rank);
         }
-        row[c] = if rank == c { T::from_real(row[c].re()) } else { row[c] };
+        let imaginary = if rank == c { <T::Real as Real>::ZERO } else { x.im() };
+        row[c] = T::from_parts(x.re(), imaginary);
         shared.set((rank * (P + 1) + c) as u32, row[c]);
     }
     tile.sync();
     for c in 0..P {
         let mirrored = shared.get((c * (P + 1) + rank) as u32).conj();
         let stored = if upper { rank <= c } else { rank >= c };
-        row[c] = if stored { row[c] } else { mirrored };
+        let re = if stored { row[c].re() } else { mirrored.re() };
+        let im = if stored { row[c].im() } else { mirrored.im() };
+        row[c] = T::from_parts(re, im);
     }
     tile.sync();
     row
