@@ -1,1 +1,34 @@
-//! CPU families of BatchLAS: faer and our own small solvers, instantiated in an optimised crate
+//! CPU families of BatchLAS.
+//!
+//! The entries are not generic, so that this crate holds all their machine
+//! code: a workspace that optimises it in dev builds too
+//! (`[profile.dev.package.batchlas-cpu] opt-level = 3`) gets solvers at full
+//! speed under `cargo test`.
+//!
+//! Small orders run our own code: Householder reduction, implicit QL or QR
+//! with vectors, the square-root-free QL without. Larger ones run faer's
+//! blocked reduction and divide and conquer. An item gives the same bits
+//! alone or in any batch, at any position and on any number of threads.
+
+// One index runs through several planes at once.
+#![allow(clippy::needless_range_loop)]
+
+mod apply;
+mod batch;
+mod element;
+mod faer_solver;
+mod item;
+mod lanes;
+mod scale;
+mod solver;
+mod steqr;
+mod sterf;
+mod sytrd;
+
+pub use batch::Items;
+pub use solver::{syev_c32, syev_c64, syev_f32, syev_f64};
+
+/// Status of an item that converged.
+pub const CONVERGED: i32 = 0;
+/// Status of an item whose triangle holds a NaN or an infinity.
+pub const NOT_FINITE: i32 = -1;
