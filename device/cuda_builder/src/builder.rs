@@ -1,0 +1,340 @@
+//! [`CudaBuilder`]: options, and the steps from a kernel crate to its PTX.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use crate::audit::Resources;
+use crate::check::{Allowance, Fault};
+use crate::error::{BuildError, at};
+use crate::nested::Nested;
+use crate::{Arch, arch, codegen, discover, embed, progress, ptxas, sysroot};
+
+/// Environment variables that decide what is built.
+const VARIABLES: &[&str] = &[
+    "BATCHLAS_ARCHS",
+    "BATCHLAS_DEVICE_RUSTC",
+    "BATCHLAS_LLVM_BIN",
+    "BATCHLAS_PTX_DIR",
+    "BATCHLAS_PTXAS",
+    "CUDA_HOME",
+    "CUDA_PATH",
+    "DOCS_RS",
+];
+
+/// Debug information in device code.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum DebugInfo {
+    /// None.
+    #[default]
+    None,
+    /// Line tables: profilers show source lines; the code is the same.
+    LineTables,
+}
+
+/// Compiles one kernel crate.
+#[derive(Debug, Clone)]
+pub struct CudaBuilder {
+    krate: PathBuf,
+    archs: Option<Vec<Arch>>,
+    release: bool,
+    debug: DebugInfo,
+    emit_llvm_ir: bool,
+    emit_cubin: bool,
+    final_module_path: Option<PathBuf>,
+    copy_to: Option<PathBuf>,
+    target_dir: Option<PathBuf>,
+    linker: Option<PathBuf>,
+    allowed: Vec<Allowance>,
+}
+
+/// What a kernel crate became.
+#[derive(Debug, Clone)]
+pub struct BuiltKernels {
+    /// Name of the kernel crate's library.
+    pub krate: String,
+    /// One for each PTX module and architecture, in that order.
+    pub modules: Vec<BuiltModule>,
+    /// Versions, as `rustc 1.96.0, LLVM 22.1.8, ptxas 13.0.88`.
+    pub tool_chain: String,
+    /// Folder of the kernel crate.
+    pub folder: PathBuf,
+    /// Source files that it was made of.
+    pub sources: Vec<PathBuf>,
+}
+
+/// One PTX module for one architecture.
+#[derive(Debug, Clone)]
+pub struct BuiltModule {
+    /// Name of the module.
+    pub name: String,
+    /// Name of the kernel crate's library.
+    pub krate: String,
+    /// Architecture.
+    pub arch: Arch,
+    /// The PTX file.
+    pub ptx: PathBuf,
+    /// The cubin, where `ptxas` was found.
+    pub cubin: Option<PathBuf>,
+    /// Optimised IR, where asked for.
+    pub ir: Option<PathBuf>,
+    /// Entries, sorted.
+    pub entries: Vec<String>,
+    /// Registers and memory of each entry, where `ptxas` was found.
+    pub resources: BTreeMap<String, Resources>,
+}
+
+impl CudaBuilder {
+    /// A kernel crate's folder, absolute or relative to the package that builds it.
+    pub fn new(krate: impl AsRef<Path>) -> Self {
+        Self {
+            krate: krate.as_ref().to_path_buf(),
+            archs: None,
+            release: true,
+            debug: DebugInfo::None,
+            emit_llvm_ir: false,
+            emit_cubin: true,
+            final_module_path: None,
+            copy_to: None,
+            target_dir: None,
+            linker: None,
+            allowed: vec![],
+        }
+    }
+
+    /// One architecture instead of `BATCHLAS_ARCHS` and the default.
+    pub fn arch(self, arch: Arch) -> Self {
+        self.archs([arch])
+    }
+
+    /// Several architectures instead of `BATCHLAS_ARCHS` and the default (`sm_80`, `sm_90`).
+    pub fn archs(mut self, archs: impl IntoIterator<Item = Arch>) -> Self {
+        let set: BTreeSet<Arch> = archs.into_iter().collect();
+        self.archs = Some(set.into_iter().collect());
+        self
+    }
+
+    /// `false` keeps debug assertions, overflow and bounds checks; the code is optimised either way.
+    pub fn release(mut self, release: bool) -> Self {
+        self.release = release;
+        self
+    }
+
+    /// Debug information.
+    pub fn debug(mut self, debug: DebugInfo) -> Self {
+        self.debug = debug;
+        self
+    }
+
+    /// Keeps the optimised IR of each module beside its PTX.
+    pub fn emit_llvm_ir(mut self, emit: bool) -> Self {
+        self.emit_llvm_ir = emit;
+        self
+    }
+
+    /// Whether cubins are made where `ptxas` is found; they are by default.
+    pub fn emit_cubin(mut self, emit: bool) -> Self {
+        self.emit_cubin = emit;
+        self
+    }
+
+    /// Copies the linked IR of the whole crate, before optimisation, to a file.
+    pub fn final_module_path(mut self, path: impl AsRef<Path>) -> Self {
+        self.final_module_path = Some(path.as_ref().to_path_buf());
+        self
+    }
+
+    /// Copies PTX, cubins and a manifest into a folder, which `BATCHLAS_PTX_DIR` takes.
+    pub fn copy_to(mut self, folder: impl AsRef<Path>) -> Self {
+        self.copy_to = Some(folder.as_ref().to_path_buf());
+        self
+    }
+
+    /// The target folder, where this does not run in a build script.
+    pub fn target_dir(mut self, folder: impl AsRef<Path>) -> Self {
+        self.target_dir = Some(folder.as_ref().to_path_buf());
+        self
+    }
+
+    /// The program that acts as linker, where it is not the running one (`ptx-linker` of this crate).
+    pub fn linker(mut self, program: impl AsRef<Path>) -> Self {
+        self.linker = Some(program.as_ref().to_path_buf());
+        self
+    }
+
+    /// Accepts a fault of the entries whose names begin with `entry`, for a reason.
+    pub fn allow(mut self, entry: &str, fault: Fault, reason: &str) -> Self {
+        self.allowed.push(Allowance { entry: entry.to_owned(), fault, reason: reason.to_owned() });
+        self
+    }
+
+    /// Builds. In a build script, tells cargo when to come again.
+    pub fn build(self) -> Result<BuiltKernels, BuildError> {
+        let folder = self.folder()?;
+        print_directives(VARIABLES.iter().map(|name| format!("rerun-if-env-changed={name}")));
+        let built = match std::env::var_os("BATCHLAS_PTX_DIR").filter(|dir| !dir.is_empty()) {
+            Some(dir) => embed::load_prebuilt(Path::new(&dir), &folder, self.archs.as_deref())?,
+            None => self.compile(&folder)?,
+        };
+        if let Some(copy) = &self.copy_to {
+            embed::export(copy, std::slice::from_ref(&built))?;
+        }
+        Ok(built)
+    }
+
+    fn folder(&self) -> Result<PathBuf, BuildError> {
+        let base = std::env::var_os("CARGO_MANIFEST_DIR").map(PathBuf::from).unwrap_or_default();
+        let folder = base.join(&self.krate);
+        folder.canonicalize().map_err(at(&folder))
+    }
+
+    fn compile(&self, folder: &Path) -> Result<BuiltKernels, BuildError> {
+        let archs = match &self.archs {
+            Some(archs) => archs.clone(),
+            None => arch::from_env()?,
+        };
+        let tools = discover::find()?;
+        let ptxas = if self.emit_cubin { assembler(folder)? } else { None };
+        let ptx_dir = self.ptx_dir()?;
+        std::fs::create_dir_all(&ptx_dir).map_err(at(&ptx_dir))?;
+        // Builds of other profiles share the folder.
+        let _lock = lock(&ptx_dir)?;
+        let sysroot = sysroot::ensure(&tools, &ptx_dir)?;
+
+        progress::note(&ptx_dir, &format!("{}: compiling for the GPU", folder.display()));
+        let nested = Nested {
+            tools: &tools,
+            krate: folder,
+            ptx_dir: &ptx_dir,
+            sysroot: sysroot.as_deref(),
+            linker: self.linker.as_deref(),
+            checked: !self.release,
+            lines: self.debug == DebugInfo::LineTables,
+        };
+        let linked = nested.run()?;
+        if let Some(path) = &self.final_module_path {
+            std::fs::copy(&linked.ir, path).map_err(at(path))?;
+        }
+        let krate = linked.ir.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
+        let variant = if self.release { "" } else { "-checked" };
+        let lines = if nested.lines { "-lines" } else { "" };
+        let out_dir = ptx_dir.join("modules").join(format!("{krate}{variant}{lines}"));
+        let settings = codegen::Settings {
+            tools: &tools,
+            ptxas: ptxas.clone(),
+            archs: &archs,
+            emit_llvm_ir: self.emit_llvm_ir,
+            lines: nested.lines,
+            allowed: &self.allowed,
+            ptx_dir: &ptx_dir,
+            out_dir: &out_dir,
+            krate: &krate,
+        };
+        let modules = codegen::compile(&linked.ir, &settings)?;
+
+        let manifests = manifests_of(&linked.sources);
+        let watched = linked.sources.iter().chain(&manifests).chain([&tools.rustc]);
+        print_directives(
+            watched.chain(&nested.lock_file()).map(|path| format!("rerun-if-changed={}", path.display())),
+        );
+        print_directives([format!("rerun-if-changed={}", tool_stamp(&ptx_dir)?.display())]);
+        let tool_chain = match &ptxas {
+            Some((_, version)) => format!("{tools}, ptxas {version}"),
+            None => tools.to_string(),
+        };
+        Ok(BuiltKernels { krate, modules, tool_chain, folder: folder.to_path_buf(), sources: linked.sources })
+    }
+
+    /// `<target>/ptx`: shared by all profiles, and by test, clippy and doc builds.
+    fn ptx_dir(&self) -> Result<PathBuf, BuildError> {
+        if let Some(target) = &self.target_dir {
+            return std::path::absolute(target.join("ptx")).map_err(at(target));
+        }
+        let Some(out) = std::env::var_os("OUT_DIR").map(PathBuf::from) else {
+            let problem = "not set: outside a build script call `CudaBuilder::target_dir`".to_owned();
+            return Err(BuildError::Environment { name: "OUT_DIR", problem });
+        };
+        Ok(target_of(&out).join("ptx"))
+    }
+}
+
+/// The target folder around a build script's OUT_DIR: cargo marks it with CACHEDIR.TAG, and the folder of
+/// a `--target` below it too.
+fn target_of(out: &Path) -> &Path {
+    let tagged = |folder: &Path| folder.join("CACHEDIR.TAG").is_file();
+    let inner = out.ancestors().find(|folder| tagged(folder)).unwrap_or(out);
+    match inner.parent() {
+        Some(outer) if tagged(outer) => outer,
+        _ => inner,
+    }
+}
+
+/// Holds the folder until the file is dropped.
+fn lock(ptx_dir: &Path) -> Result<File, BuildError> {
+    let path = ptx_dir.join("lock");
+    let file = File::create(&path).map_err(at(&path))?;
+    file.lock().map_err(at(&path))?;
+    Ok(file)
+}
+
+fn assembler(near: &Path) -> Result<Option<(PathBuf, String)>, BuildError> {
+    let Some(path) = ptxas::find("ptxas", near)? else { return Ok(None) };
+    let version = ptxas::version(&path)?;
+    Ok(Some((path, version)))
+}
+
+/// A file that `cargo xtask setup` removes, so that the next build looks at the tools again.
+fn tool_stamp(ptx_dir: &Path) -> Result<PathBuf, BuildError> {
+    let stamp = ptx_dir.join("tool-chain");
+    if !stamp.is_file() {
+        std::fs::write(&stamp, "").map_err(at(&stamp))?;
+    }
+    Ok(stamp)
+}
+
+/// Manifests above the sources, as far as the workspace's.
+fn manifests_of(sources: &[PathBuf]) -> BTreeSet<PathBuf> {
+    let mut manifests = BTreeSet::new();
+    let folders: BTreeSet<&Path> = sources.iter().filter_map(|source| source.parent()).collect();
+    for folder in folders {
+        manifests
+            .extend(folder.ancestors().map(|above| above.join("Cargo.toml")).filter(|path| path.is_file()));
+    }
+    manifests
+}
+
+fn print_directives(directives: impl IntoIterator<Item = String>) {
+    if std::env::var_os("OUT_DIR").is_some() {
+        for directive in directives {
+            println!("cargo::{directive}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn target_folder_of_an_out_dir() {
+        let root = std::env::temp_dir().join(format!("cuda-builder-target-{}", std::process::id()));
+        let plain = root.join("target/debug/build/x-1/out");
+        let cross = root.join("target/x86_64-unknown-linux-gnu/debug/build/x-1/out");
+        for folder in [&plain, &cross] {
+            std::fs::create_dir_all(folder).unwrap();
+        }
+        std::fs::write(root.join("target/CACHEDIR.TAG"), "").unwrap();
+        std::fs::write(root.join("target/x86_64-unknown-linux-gnu/CACHEDIR.TAG"), "").unwrap();
+        assert_eq!(target_of(&plain), root.join("target"));
+        assert_eq!(target_of(&cross), root.join("target"));
+        std::fs::remove_dir_all(&root).unwrap();
+    }
+
+    #[test]
+    fn manifests_reach_the_workspace() {
+        let here = Path::new(env!("CARGO_MANIFEST_DIR"));
+        let manifests = manifests_of(&[here.join("src/lib.rs")]);
+        assert!(manifests.contains(&here.join("Cargo.toml")));
+        assert!(manifests.contains(&here.join("../../Cargo.toml").canonicalize().unwrap()));
+    }
+}

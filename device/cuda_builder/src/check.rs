@@ -1,0 +1,116 @@
+//! What compiled PTX must satisfy before it ships.
+
+use crate::audit::{Resources, parse_ptx};
+use crate::error::{BuildError, KernelFault};
+use crate::markers::EntryDecl;
+
+/// A fault that a kernel may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// Local memory: a stack frame or spilled registers.
+    LocalMemory,
+    /// A function that was not inlined.
+    Call,
+}
+
+/// An exception from a check, with its reason.
+#[derive(Debug, Clone)]
+pub struct Allowance {
+    /// The PTX entry, or the beginning of the names of several.
+    pub entry: String,
+    /// The fault that is accepted.
+    pub fault: Fault,
+    /// Why.
+    pub reason: String,
+}
+
+/// The entries' parameters against the host's signatures.
+pub fn signatures(ptx: &str, entries: &[EntryDecl]) -> Result<(), BuildError> {
+    let compiled = parse_ptx(ptx);
+    for decl in entries {
+        let Some(entry) = compiled.iter().find(|entry| entry.name == decl.name) else {
+            return Err(BuildError::Marker(format!("entry {} is not in the PTX", decl.name)));
+        };
+        if let Some(host) = decl.signature.as_ref().filter(|host| **host != entry.params) {
+            return Err(BuildError::Signature {
+                entry: decl.name.clone(),
+                host: host.clone(),
+                ptx: entry.params.clone(),
+            });
+        }
+    }
+    Ok(())
+}
+
+/// Calls and local memory in PTX, and what is left undefined. Each fault comes with its entry.
+pub fn ptx_faults(ptx: &str) -> Vec<(String, Fault, String)> {
+    let mut faults = vec![];
+    for entry in parse_ptx(ptx) {
+        for callee in &entry.calls {
+            faults.push((
+                entry.name.clone(),
+                Fault::Call,
+                format!("calls `{callee}`, which was not inlined"),
+            ));
+        }
+        if entry.local_bytes > 0 {
+            let what = format!("{} bytes of local memory", entry.local_bytes);
+            faults.push((entry.name.clone(), Fault::LocalMemory, what));
+        }
+    }
+    faults
+}
+
+/// A stack frame that only the assembler made.
+pub fn resource_fault(resources: &Resources) -> Option<String> {
+    let Resources { stack_bytes, spill_store_bytes, spill_load_bytes, .. } = *resources;
+    (stack_bytes > 0 || spill_store_bytes > 0 || spill_load_bytes > 0).then(|| {
+        format!("{stack_bytes} bytes of stack frame, {spill_store_bytes} of spill stores, {spill_load_bytes} of spill loads")
+    })
+}
+
+/// Leaves out what is allowed.
+pub fn without_allowed(faults: Vec<(KernelFault, Fault)>, allowed: &[Allowance]) -> Vec<KernelFault> {
+    let is_allowed =
+        |entry: &str, fault: Fault| allowed.iter().any(|a| a.fault == fault && entry.starts_with(&a.entry));
+    faults
+        .into_iter()
+        .filter(|(what, fault)| !is_allowed(&what.entry, *fault))
+        .map(|(what, _)| what)
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const PTX: &str = ".visible .entry k(\n\t.param .u64 k_param_0\n)\n{\n\t.local .b8 \td[8];\n\tcall.uni f, ();\n\tret;\n}\n";
+
+    fn decl(types: &[&str]) -> EntryDecl {
+        let signature = Some(types.iter().map(|t| (*t).to_owned()).collect());
+        EntryDecl { name: "k".to_owned(), module: None, signature, bounds: None }
+    }
+
+    #[test]
+    fn signature_must_match() {
+        signatures(PTX, &[decl(&[".u64"])]).unwrap();
+        let error = signatures(PTX, &[decl(&[".u64", ".u32"])]).unwrap_err().to_string();
+        assert_eq!(error, "entry k: the host passes (.u64, .u32), the PTX takes (.u64)");
+    }
+
+    #[test]
+    fn faults_and_exceptions() {
+        let found = ptx_faults(PTX);
+        assert_eq!(found.len(), 2);
+        let as_faults = |found: Vec<(String, Fault, String)>| {
+            let with = |(entry, fault, what)| {
+                (KernelFault { module: "m".into(), arch: "sm_80".into(), entry, what }, fault)
+            };
+            found.into_iter().map(with).collect::<Vec<_>>()
+        };
+        let allow = Allowance { entry: "k".into(), fault: Fault::Call, reason: "test".into() };
+        let left = without_allowed(as_faults(found), &[allow]);
+        assert_eq!(left.len(), 1);
+        assert_eq!(left[0].what, "8 bytes of local memory");
+    }
+}
