@@ -31,7 +31,7 @@ fn check_shape(config: &LaunchConfig, call: &Call, limits: &Limits) -> Option<St
     if grid > MAX_GRID {
         return Some(format!("{grid} blocks pass the {MAX_GRID} of one launch"));
     }
-    let (most, source) = match call.kernel.bounds {
+    let (most, source) = match call.entry.bounds {
         Some((bound, _)) if bound <= limits.max_threads_per_block => (bound, "the kernel's launch bounds"),
         _ => (limits.max_threads_per_block, "the device"),
     };
@@ -83,12 +83,11 @@ mod tests {
         krate: "tests",
         file: file!(),
         line: 1,
-        entries: &[Entry { name: "scale_f32", module: "scale_f32" }],
+        entries: &[Entry { name: "scale_f32", module: "scale_f32", bounds: Some((128, 2)) }],
         params: &[
             ParamInfo { name: "x", kind: ParamKind::GlobalMut },
             ParamInfo { name: "n", kind: ParamKind::Scalar },
         ],
-        bounds: Some((128, 2)),
     };
 
     fn call(params: Vec<Param>) -> Call {

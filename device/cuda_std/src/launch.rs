@@ -59,8 +59,6 @@ pub struct KernelInfo {
     pub entries: &'static [Entry],
     /// Parameters in order.
     pub params: &'static [ParamInfo],
-    /// Largest block and smallest number of blocks a multiprocessor, as compiled in.
-    pub bounds: Option<(u32, u32)>,
 }
 
 /// One PTX entry.
@@ -70,6 +68,8 @@ pub struct Entry {
     pub name: &'static str,
     /// Module that holds it: one a kernel and scalar type.
     pub module: &'static str,
+    /// Largest block and smallest number of blocks a multiprocessor, as compiled in.
+    pub bounds: Option<(u32, u32)>,
 }
 
 /// One parameter of a kernel.

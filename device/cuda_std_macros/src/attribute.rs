@@ -1,11 +1,17 @@
-//! Parses `T = [f32, f64], P = [4, 8], launch_bounds(128, 2)`.
+//! Parses `T = [f32, f64], P = [4, 8], launch_bounds(128, 2)`, or several such lists in `group(...)`.
 
 use syn::parse::{Parse, ParseStream};
 use syn::punctuated::Punctuated;
 use syn::{Error, Expr, Ident, LitInt, Result, Token, bracketed, parenthesized};
 
-/// The attribute's arguments.
+/// The attribute's arguments: one group, or several.
 pub struct Attribute {
+    /// Lists whose cartesian products are exported.
+    pub groups: Vec<Group>,
+}
+
+/// Lists of exported values, and what holds for their product.
+pub struct Group {
     /// Generic parameter and its exported values, in order.
     pub exports: Vec<(Ident, Vec<Expr>)>,
     /// Largest block, smallest number of blocks a multiprocessor.
@@ -14,7 +20,30 @@ pub struct Attribute {
 
 impl Parse for Attribute {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
-        let mut attribute = Attribute { exports: vec![], launch_bounds: None };
+        let grouped = input.fork().parse::<Ident>().is_ok_and(|first| first == "group");
+        if !grouped {
+            return Ok(Attribute { groups: vec![input.parse()?] });
+        }
+        let mut groups = vec![];
+        while !input.is_empty() {
+            let key: Ident = input.parse()?;
+            if key != "group" {
+                return Err(Error::new_spanned(key, "write `group(...)` here too"));
+            }
+            let list;
+            parenthesized!(list in input);
+            groups.push(list.parse()?);
+            if !input.is_empty() {
+                input.parse::<Token![,]>()?;
+            }
+        }
+        Ok(Attribute { groups })
+    }
+}
+
+impl Parse for Group {
+    fn parse(input: ParseStream<'_>) -> Result<Self> {
+        let mut attribute = Group { exports: vec![], launch_bounds: None };
         while !input.is_empty() {
             let key: Ident = input.parse()?;
             if key == "launch_bounds" {

@@ -7,12 +7,7 @@ use quote::{format_ident, quote};
 use syn::ItemFn;
 
 /// Entries and markers of all instantiations.
-pub fn entries(
-    function: &ItemFn,
-    params: &[Param],
-    instances: &[Instance],
-    launch_bounds: Option<(u32, u32)>,
-) -> TokenStream {
+pub fn entries(function: &ItemFn, params: &[Param], instances: &[Instance]) -> TokenStream {
     let entries = instances.iter().map(|instance| entry(&function.sig.ident, params, instance));
     let markers = instances.iter().flat_map(|instance| {
         let entry = &instance.entry;
@@ -20,7 +15,9 @@ pub fn entries(
             format!("__cuda_std_sig__{}__{entry}", ptx_signature(params, instance)),
             format!("__cuda_std_module__{}__{entry}", instance.module),
         ];
-        names.extend(launch_bounds.map(|(max, min)| format!("__cuda_std_bounds__{max}_{min}__{entry}")));
+        names.extend(
+            instance.launch_bounds.map(|(max, min)| format!("__cuda_std_bounds__{max}_{min}__{entry}")),
+        );
         names
     });
     let markers = markers.map(|name| {

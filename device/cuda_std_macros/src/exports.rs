@@ -1,6 +1,6 @@
 //! Instantiations: the cartesian product of the attribute's lists.
 
-use crate::attribute::Attribute;
+use crate::attribute::{Attribute, Group};
 use proc_macro2::TokenStream;
 use quote::{ToTokens, quote};
 use syn::{Error, Expr, ExprLit, GenericParam, Ident, ItemFn, Lit, Result};
@@ -26,6 +26,8 @@ pub struct Instance {
     pub module: String,
     /// Values in the order of the generic parameters.
     pub values: Vec<Value>,
+    /// Largest block, smallest number of blocks a multiprocessor.
+    pub launch_bounds: Option<(u32, u32)>,
 }
 
 impl Instance {
@@ -35,44 +37,60 @@ impl Instance {
     }
 }
 
-/// All instantiations, in the order of the lists.
+/// All instantiations, in the order of the groups and lists.
 pub fn instances(attribute: &Attribute, function: &ItemFn) -> Result<Vec<Instance>> {
-    let kernel = function.sig.ident.to_string();
+    let mut all: Vec<Instance> = vec![];
+    for group in &attribute.groups {
+        for instance in group_instances(group, function)? {
+            if all.iter().any(|other| other.entry == instance.entry) {
+                let message = format!("`{}` is exported twice", instance.entry);
+                return Err(Error::new_spanned(&function.sig.ident, message));
+            }
+            all.push(instance);
+        }
+    }
+    Ok(all)
+}
+
+fn group_instances(group: &Group, function: &ItemFn) -> Result<Vec<Instance>> {
+    let parameters = parameter_names(function)?;
+    if let Some((key, _)) =
+        group.exports.iter().find(|(key, _)| !parameters.iter().any(|(name, _)| *name == key))
+    {
+        return Err(Error::new_spanned(key, "the kernel has no generic parameter of this name"));
+    }
     let mut products: Vec<Vec<Value>> = vec![vec![]];
-    for parameter in &function.sig.generics.params {
-        let name = match parameter {
-            GenericParam::Type(t) => &t.ident,
-            GenericParam::Const(c) => &c.ident,
-            GenericParam::Lifetime(l) => return Err(Error::new_spanned(l, "a kernel has no lifetimes")),
-        };
-        let Some((_, list)) = attribute.exports.iter().find(|(key, _)| key == name) else {
+    for (name, is_type) in parameters {
+        let Some((_, list)) = group.exports.iter().find(|(key, _)| key == name) else {
             return Err(Error::new_spanned(
                 name,
                 format!("no list exports it: write `{name} = [...]` in #[kernel]"),
             ));
         };
-        let is_type = matches!(parameter, GenericParam::Type(_));
         let values = list.iter().map(|e| value(name, e, is_type)).collect::<Result<Vec<_>>>()?;
         products = products
             .into_iter()
             .flat_map(|p| values.iter().map(move |v| p.iter().cloned().chain([v.clone()]).collect()))
             .collect();
     }
-    for (key, _) in &attribute.exports {
-        if !function.sig.generics.params.iter().any(|p| {
-            matches!(p, GenericParam::Type(t) if t.ident == *key)
-                || matches!(p, GenericParam::Const(c) if c.ident == *key)
-        }) {
-            return Err(Error::new_spanned(key, "the kernel has no generic parameter of this name"));
-        }
-    }
-    Ok(products.into_iter().map(|values| instance(&kernel, values)).collect())
+    let kernel = function.sig.ident.to_string();
+    Ok(products.into_iter().map(|values| instance(&kernel, values, group.launch_bounds)).collect())
 }
 
-fn instance(kernel: &str, values: Vec<Value>) -> Instance {
+/// Generic parameters in order, and whether each is a type.
+fn parameter_names(function: &ItemFn) -> Result<Vec<(&Ident, bool)>> {
+    let names = function.sig.generics.params.iter().map(|parameter| match parameter {
+        GenericParam::Type(t) => Ok((&t.ident, true)),
+        GenericParam::Const(c) => Ok((&c.ident, false)),
+        GenericParam::Lifetime(l) => Err(Error::new_spanned(l, "a kernel has no lifetimes")),
+    });
+    names.collect()
+}
+
+fn instance(kernel: &str, values: Vec<Value>, launch_bounds: Option<(u32, u32)>) -> Instance {
     let suffix: String = values.iter().map(|v| format!("_{}", v.suffix)).collect();
     let dtype = values.iter().find(|v| v.is_type).map(|v| format!("_{}", v.suffix)).unwrap_or_default();
-    Instance { entry: format!("{kernel}{suffix}"), module: format!("{kernel}{dtype}"), values }
+    Instance { entry: format!("{kernel}{suffix}"), module: format!("{kernel}{dtype}"), values, launch_bounds }
 }
 
 fn value(parameter: &Ident, expr: &Expr, is_type: bool) -> Result<Value> {

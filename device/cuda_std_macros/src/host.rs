@@ -7,16 +7,11 @@ use quote::quote;
 use syn::{GenericParam, ItemFn};
 
 /// The module.
-pub fn module(
-    function: &ItemFn,
-    params: &[Param],
-    instances: &[Instance],
-    launch_bounds: Option<(u32, u32)>,
-) -> TokenStream {
+pub fn module(function: &ItemFn, params: &[Param], instances: &[Instance]) -> TokenStream {
     let (visibility, kernel) = (&function.vis, &function.sig.ident);
     let name = kernel.to_string();
     let docs = format!("Host side of the kernel `{name}`.");
-    let info = info(&name, params, instances, launch_bounds);
+    let info = info(&name, params, instances);
     let call = call(function, params, instances);
     quote! {
         #[cfg(not(target_os = "cuda"))]
@@ -30,15 +25,14 @@ pub fn module(
     }
 }
 
-fn info(
-    name: &str,
-    params: &[Param],
-    instances: &[Instance],
-    launch_bounds: Option<(u32, u32)>,
-) -> TokenStream {
+fn info(name: &str, params: &[Param], instances: &[Instance]) -> TokenStream {
     let entries = instances.iter().map(|i| {
         let (entry, module) = (&i.entry, &i.module);
-        quote!(::cuda_std::launch::Entry { name: #entry, module: #module })
+        let bounds = match i.launch_bounds {
+            Some((max, min)) => quote!(Some((#max, #min))),
+            None => quote!(None),
+        };
+        quote!(::cuda_std::launch::Entry { name: #entry, module: #module, bounds: #bounds })
     });
     let params = params.iter().map(|p| {
         let name = p.name.to_string();
@@ -49,10 +43,6 @@ fn info(
         };
         quote!(::cuda_std::launch::ParamInfo { name: #name, kind: ::cuda_std::launch::ParamKind::#kind })
     });
-    let bounds = match launch_bounds {
-        Some((max, min)) => quote!(Some((#max, #min))),
-        None => quote!(None),
-    };
     quote! {
         /// What is known of the kernel at compile time.
         pub static KERNEL: ::cuda_std::launch::KernelInfo = ::cuda_std::launch::KernelInfo {
@@ -62,7 +52,6 @@ fn info(
             line: line!(),
             entries: &[#(#entries),*],
             params: &[#(#params),*],
-            bounds: #bounds,
         };
     }
 }

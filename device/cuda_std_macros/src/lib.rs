@@ -21,7 +21,8 @@ use syn::{ItemFn, Result, parse_macro_input};
 ///
 /// Each list exports the generic parameter of that name; entries are the cartesian product, named
 /// `syev_cta_f32_16_vectors` (a `bool` gives its name in lower case, or `no` and the name).
-/// `launch_bounds(threads, blocks)` caps the block and asks for so many blocks a multiprocessor.
+/// `launch_bounds(threads, blocks)` caps the block and asks for so many blocks a multiprocessor. Several lists
+/// with bounds of their own stand in `group(...)` each.
 ///
 /// Parameters are `Global<T>`, `GlobalMut<T>`, `u32`, `i32`, `u64`, `i64`, `usize`, `f32`, `f64` or a generic
 /// scalar. References and slices are refused: the executor could not see through them, and `&mut` shared by
@@ -41,8 +42,8 @@ pub fn kernel(attribute: TokenStream, item: TokenStream) -> TokenStream {
 fn expand(attribute: attribute::Attribute, mut function: ItemFn) -> Result<proc_macro2::TokenStream> {
     let params = signature::params(&function)?;
     let instances = exports::instances(&attribute, &function)?;
-    let device = device::entries(&function, &params, &instances, attribute.launch_bounds);
-    let host = host::module(&function, &params, &instances, attribute.launch_bounds);
+    let device = device::entries(&function, &params, &instances);
+    let host = host::module(&function, &params, &instances);
     function.attrs.push(syn::parse_quote!(#[cfg_attr(target_os = "cuda", inline(always))]));
     function.attrs.push(syn::parse_quote!(#[allow(clippy::missing_safety_doc)]));
     Ok(quote!(#function #device #host))
