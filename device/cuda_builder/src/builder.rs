@@ -224,6 +224,7 @@ impl CudaBuilder {
             ptxas: ptxas.clone(),
             archs: &archs,
             emit_llvm_ir: self.emit_llvm_ir,
+            checked: nested.checked,
             lines: nested.lines,
             allowed: &self.allowed,
             ptx_dir: &ptx_dir,

@@ -26,10 +26,12 @@ pub enum BuildError {
         /// The system's answer.
         source: io::Error,
     },
-    /// rustc or cargo rejected the kernel crate; their messages are already on stderr.
+    /// rustc, cargo or our linker rejected the kernel crate.
     Compile {
         /// The kernel crate's folder.
         krate: PathBuf,
+        /// Their messages.
+        messages: String,
     },
     /// A tool of the tool chain failed.
     Tool {
@@ -102,8 +104,13 @@ impl fmt::Display for BuildError {
                 write!(f, "unknown GPU architecture `{text}`; known: {}", crate::arch::known())
             }
             Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
-            Self::Compile { krate } => {
-                write!(f, "the kernel crate {} did not compile for the GPU (messages above)", krate.display())
+            Self::Compile { krate, messages } => {
+                write!(
+                    f,
+                    "the kernel crate {} does not compile for the GPU:\n{}",
+                    krate.display(),
+                    messages.trim_end()
+                )
             }
             Self::Tool { command, output } => write!(f, "{command}\n{}", output.trim_end()),
             Self::Marker(problem) => f.write_str(problem),

@@ -2,7 +2,7 @@
 
 use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::Command;
 
 use crate::discover::{TARGET, ToolChain};
 use crate::error::{BuildError, at};
@@ -62,15 +62,16 @@ pub struct Linked {
 }
 
 impl Nested<'_> {
-    /// Compiles and links; compiler messages go to stderr.
+    /// Compiles and links; warnings go to stderr.
     pub fn run(&self) -> Result<Linked, BuildError> {
         let linker = self.install_linker()?;
         let output = self.command(&linker)?.output().map_err(at(Path::new("cargo")))?;
+        let messages = String::from_utf8_lossy(&output.stderr).into_owned();
         if !output.status.success() {
-            return Err(BuildError::Compile { krate: self.krate.to_path_buf() });
+            return Err(BuildError::Compile { krate: self.krate.to_path_buf(), messages });
         }
-        let messages = String::from_utf8_lossy(&output.stdout);
-        let ir = artifact(&messages).ok_or_else(|| {
+        eprint!("{messages}");
+        let ir = artifact(&String::from_utf8_lossy(&output.stdout)).ok_or_else(|| {
             BuildError::Marker(format!(
                 "{}: cargo named no artifact of the kernel crate",
                 self.krate.display()
@@ -116,7 +117,6 @@ impl Nested<'_> {
         // cargo does not see that the linker changed: a flag that changes with it does.
         let linker_key = hash_of(LINKER_SOURCES.iter().copied().chain([self.tools.llvm_version.as_str()]));
         cargo.arg("--").arg(format!("-Clink-arg=--fingerprint={linker_key}"));
-        cargo.stderr(Stdio::inherit());
         Ok(cargo)
     }
 

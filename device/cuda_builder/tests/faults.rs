@@ -1,0 +1,126 @@
+//! Kernel crates that must not ship: what the person who wrote them is told.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+
+use common::builder;
+use cuda_builder::check::Fault;
+use cuda_builder::{BuildError, DebugInfo};
+
+const PANIC: &str = "#[panic_handler]\nfn panic(_: &core::panic::PanicInfo<'_>) -> ! { unsafe { core::arch::nvptx::trap() } }\n";
+
+/// A kernel crate of one file below the target folder.
+fn krate(name: &str, source: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("faults").join(name);
+    std::fs::create_dir_all(folder.join("src")).unwrap();
+    let manifest =
+        format!("[package]\nname = \"{name}\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n");
+    let write = |file: &str, text: &str| {
+        let path = folder.join(file);
+        if std::fs::read_to_string(&path).ok().as_deref() != Some(text) {
+            std::fs::write(&path, text).unwrap();
+        }
+    };
+    write("Cargo.toml", &manifest);
+    write("src/lib.rs", &format!("#![cfg(target_os = \"cuda\")]\n{PANIC}{source}"));
+    folder
+}
+
+#[test]
+fn parameters_must_match_the_hosts_signature() {
+    let folder = krate(
+        "fault-signature",
+        "#[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn k(a: *mut f32, x: f64) { unsafe { *a = x as f32 } }\n\
+         #[allow(non_upper_case_globals)] #[unsafe(no_mangle)] pub static __cuda_std_sig__u64_f32__k: u8 = 0;\n",
+    );
+    let error = builder(&folder).build().unwrap_err();
+    assert_eq!(error.to_string(), "entry k: the host passes (.u64, .f32), the PTX takes (.u64, .f64)");
+}
+
+#[test]
+fn local_memory_fails_unless_allowed() {
+    let source = "#[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn indexed(a: *mut f32, i: u32) { unsafe {\n\
+                  let mut x = [0.0f32; 64]; let mut k = 0;\n\
+                  while k < 64 { x[k] = *a.add(k); k += 1; }\n\
+                  *a = x[(i & 63) as usize]; } }\n";
+    let folder = krate("fault-local", source);
+    let BuildError::Kernel(faults) = builder(&folder).build().unwrap_err() else { panic!("another error") };
+    assert!(faults.iter().all(|fault| fault.entry == "indexed"), "{faults:?}");
+    assert!(
+        faults.iter().any(|fault| fault.arch == "sm_80" && fault.what == "256 bytes of local memory"),
+        "{faults:?}"
+    );
+    let allowed = builder(&folder).allow("indexed", Fault::LocalMemory, "the test wants it").build();
+    allowed.unwrap_or_else(|error| panic!("{error}"));
+}
+
+#[test]
+fn calls_and_undefined_functions_fail() {
+    let called = "#[inline(never)] fn helper(x: f32, n: u32) -> f32 {\n\
+                  let mut y = x; let mut k = 0; while k < n { y = y * x + 1.0; k += 1; } y }\n\
+                  #[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn calling(a: *mut f32, n: u32) {\n\
+                  unsafe { *a = helper(*a, n) + helper(*a.add(1), n) } }\n";
+    let BuildError::Kernel(faults) = builder(krate("fault-call", called)).build().unwrap_err() else {
+        panic!("another error")
+    };
+    assert!(faults[0].what.contains("which was not inlined"), "{faults:?}");
+
+    let missing = "unsafe extern \"C\" { fn nowhere(x: f32) -> f32; }\n\
+                   #[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn lost(a: *mut f32) { unsafe { *a = nowhere(*a) } }\n";
+    let error = builder(krate("fault-undefined", missing)).build().unwrap_err().to_string();
+    assert!(error.contains("`nowhere` is defined nowhere"), "{error}");
+}
+
+#[test]
+fn a_marker_without_its_kernel_fails() {
+    let source = "#[allow(non_upper_case_globals)] #[unsafe(no_mangle)] pub static __cuda_std_sig__u64__gone: u8 = 0;\n";
+    let error = builder(krate("fault-marker", source)).build().unwrap_err().to_string();
+    assert!(error.contains("marker `__cuda_std_sig__u64__gone` names no exported kernel"), "{error}");
+}
+
+#[test]
+fn a_checked_build_keeps_bounds_checks_and_line_tables() {
+    let source = "#[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn sum(a: *mut u32, n: u32) {\n\
+                  unsafe { debug_assert!(n < 9); *a = *a + n } }\n";
+    let folder = krate("variants", source);
+    let text = |built: cuda_builder::BuiltKernels| std::fs::read_to_string(&built.modules[0].ptx).unwrap();
+    let plain = text(builder(&folder).build().unwrap());
+    let checked = text(builder(&folder).release(false).build().unwrap());
+    let lines = text(builder(&folder).debug(DebugInfo::LineTables).build().unwrap());
+    assert!(!plain.contains("trap") && checked.contains("trap"), "{checked}");
+    assert!(!plain.contains(".loc") && lines.contains(".loc"), "{lines}");
+}
+
+#[test]
+fn outputs_go_where_they_are_asked() {
+    let source =
+        "#[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn one(a: *mut u32) { unsafe { *a = 1 } }\n";
+    let folder = krate("outputs", source);
+    let target = Path::new(env!("CARGO_TARGET_TMPDIR")).join("outputs");
+    std::fs::create_dir_all(&target).unwrap();
+    let linked = target.join("linked.ll");
+    let built =
+        builder(&folder).emit_llvm_ir(true).emit_cubin(false).final_module_path(&linked).copy_to(&target);
+    let built = built.build().unwrap();
+    assert!(std::fs::read_to_string(linked).unwrap().starts_with("; cuda_builder entry one"));
+    assert!(target.join("outputs/outputs.sm_90.ptx").is_file() && target.join("manifest.txt").is_file());
+    for module in built.modules {
+        assert!(module.cubin.is_none());
+        assert!(std::fs::read_to_string(module.ir.unwrap()).unwrap().contains("define"));
+    }
+}
+
+#[test]
+fn a_compiler_error_is_readable() {
+    let folder = krate("fault-compile", "pub fn broken() -> u32 { \"no number\" }\n");
+    let error = builder(&folder).build().unwrap_err();
+    // A build script ends with this text on stderr, and cargo shows it.
+    let text = error.to_string();
+    for part in
+        ["does not compile for the GPU", "error[E0308]: mismatched types", "src/lib.rs:", "\"no number\""]
+    {
+        assert!(text.contains(part), "`{part}` is missing in:\n{text}");
+    }
+    assert_eq!(text.matches("error[E0308]").count(), 1, "{text}");
+}
