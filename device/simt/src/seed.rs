@@ -50,6 +50,29 @@ fn parse(text: &str) -> Result<u64, SeedError> {
     value.map_err(|_| SeedError { text: text.to_owned() })
 }
 
+/// Pseudo-random numbers (xorshift64*): the same for the same seed and stream.
+pub(crate) struct Random(u64);
+
+impl Random {
+    pub(crate) fn new(seed: u64, stream: u64) -> Self {
+        let mixed = (seed ^ stream.wrapping_add(1).wrapping_mul(0x9E37_79B9_7F4A_7C15))
+            .wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        Self((mixed ^ (mixed >> 31)) | 1)
+    }
+
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 ^= self.0 >> 12;
+        self.0 ^= self.0 << 25;
+        self.0 ^= self.0 >> 27;
+        self.0.wrapping_mul(0x2545_F491_4F6C_DD1D)
+    }
+
+    /// A number below `bound`, which is not 0.
+    pub(crate) fn below(&mut self, bound: u32) -> u32 {
+        (((self.next() >> 32) * u64::from(bound)) >> 32) as u32
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

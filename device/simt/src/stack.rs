@@ -1,0 +1,105 @@
+//! Lane stacks: mapped once, guarded by a page below, handed out again and again.
+
+use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
+
+use corosensei::stack::{DefaultStack, Stack};
+
+/// Bytes of stack that a lane has. The page below is a guard: a lane that runs into it ends with a
+/// stack-overflow finding.
+pub const STACK_BYTES: usize = 1 << 20;
+
+/// The executor's own functions want this much of it; a lane that calls them with less left is stopped
+/// before they start.
+const RESERVE: usize = 32 << 10;
+
+struct Pool {
+    free: Vec<DefaultStack>,
+    in_use: usize,
+}
+
+static POOL: Mutex<Pool> = Mutex::new(Pool { free: Vec::new(), in_use: 0 });
+static RETURNED: Condvar = Condvar::new();
+
+/// Most lanes that can be in flight in the process. A stack takes two mappings, its guard page is one, and
+/// the kernel limits the mappings of a process.
+pub(crate) fn most_lanes() -> usize {
+    static LIMIT: OnceLock<usize> = OnceLock::new();
+    *LIMIT.get_or_init(|| {
+        let maps = std::fs::read_to_string("/proc/sys/vm/max_map_count")
+            .ok()
+            .and_then(|text| text.trim().parse::<usize>().ok())
+            .unwrap_or(65_530);
+        (maps / 2).saturating_sub(8_000).clamp(2_048, 24_000)
+    })
+}
+
+/// The stacks of a block's lanes; they return to the pool on drop.
+pub(crate) struct Stacks(Vec<DefaultStack>);
+
+impl Stacks {
+    /// `count` stacks; waits while other blocks hold too many. `count` is at most [`most_lanes`].
+    ///
+    /// # Errors
+    /// Where the system maps no more memory.
+    pub(crate) fn take(count: usize) -> std::io::Result<Self> {
+        let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        while pool.in_use > 0 && pool.in_use + count > most_lanes() {
+            pool = RETURNED.wait(pool).unwrap_or_else(PoisonError::into_inner);
+        }
+        pool.in_use += count;
+        let from = pool.free.len().saturating_sub(count);
+        let mut stacks = Self(pool.free.split_off(from));
+        drop(pool);
+        let mut failure = None;
+        while stacks.0.len() < count && failure.is_none() {
+            match DefaultStack::new(STACK_BYTES) {
+                Ok(stack) => stacks.0.push(stack),
+                Err(error) => failure = Some(error),
+            }
+        }
+        match failure {
+            None => Ok(stacks),
+            Some(error) => {
+                let missing = count - stacks.0.len();
+                POOL.lock().unwrap_or_else(PoisonError::into_inner).in_use -= missing;
+                Err(error)
+            }
+        }
+    }
+
+    pub(crate) fn pop(&mut self) -> DefaultStack {
+        self.0.pop().expect("one stack a lane")
+    }
+
+    pub(crate) fn push(&mut self, stack: DefaultStack) {
+        self.0.push(stack);
+    }
+}
+
+impl Drop for Stacks {
+    fn drop(&mut self) {
+        let mut pool = POOL.lock().unwrap_or_else(PoisonError::into_inner);
+        pool.in_use -= self.0.len();
+        pool.free.append(&mut self.0);
+        drop(pool);
+        RETURNED.notify_all();
+    }
+}
+
+/// The lowest address at which a lane may still call the executor.
+pub(crate) fn floor(stack: &DefaultStack) -> usize {
+    stack.base().get() - STACK_BYTES + RESERVE
+}
+
+/// Whether an address is in the guard below the stack with that [`floor`]. Pages have up to 64 KiB.
+pub(crate) fn guards(floor: usize, addr: usize) -> bool {
+    let lowest = floor - RESERVE;
+    addr < lowest && lowest - addr <= 64 << 10
+}
+
+/// About the stack pointer of the caller.
+#[inline]
+pub(crate) fn pointer() -> usize {
+    let here = 0_u8;
+    std::hint::black_box(&raw const here).addr()
+}
