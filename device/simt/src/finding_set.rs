@@ -43,7 +43,15 @@ struct Key {
 impl Report {
     fn key(&self) -> Key {
         let site = |index: usize| self.places.get(index).and_then(|place| place.site);
-        Key { kind: self.kind, sites: [site(0), site(1)], subject: self.subject.clone() }
+        Key::new(self.kind, [site(0), site(1)], &self.subject)
+    }
+}
+
+impl Key {
+    /// The places in either order make one key.
+    fn new(kind: FindingKind, mut sites: [Option<Site>; 2], subject: &str) -> Self {
+        sites.sort_unstable();
+        Self { kind, sites, subject: subject.to_owned() }
     }
 }
 
@@ -57,8 +65,7 @@ impl FindingSet {
         if self.known.is_empty() {
             return false;
         }
-        let key = Key { kind, sites, subject: subject.to_owned() };
-        match self.known.get(&key) {
+        match self.known.get(&Key::new(kind, sites, subject)) {
             Some(&index) => {
                 self.reports[index].1 += 1;
                 true

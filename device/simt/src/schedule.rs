@@ -100,6 +100,9 @@ impl<'l> Runner<'l> {
                 let progress = self.run_ready(warp);
                 round.moved |= progress.moved;
                 round.spun = round.spun.max(progress.spun);
+                if progress.cut_off {
+                    return round;
+                }
                 if self.block.failed.get() || !self.complete(warp) {
                     break;
                 }
@@ -144,7 +147,7 @@ impl<'l> Runner<'l> {
             let thread = warp as u32 * 32 + lane;
             let cut_off = self.resume(thread, SLICE - (draw >> 40) as u32 % 64);
             if cut_off {
-                return progress;
+                return Progress { cut_off, ..progress };
             }
             match self.block.spun.take() {
                 0 => progress.moved = true,
@@ -332,6 +335,8 @@ struct Progress {
     moved: bool,
     /// A lane went round in a circle; how much that weighs.
     spun: u32,
+    /// A lane was cut off in the middle of anything: no other lane may run.
+    cut_off: bool,
 }
 
 fn release(warp: &Warp, queue: &Cell<u32>, mask: u32) {
