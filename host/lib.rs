@@ -6,6 +6,8 @@ pub mod cuda;
 pub mod error;
 pub mod ops;
 pub mod routes;
+#[cfg(feature = "vendor")]
+pub mod vendor;
 
 mod batch;
 mod device;

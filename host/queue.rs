@@ -26,8 +26,10 @@ use crate::memory::{DeviceBuffer, DeviceElement, Memory, byte_count};
 pub struct Queue {
     id: u64,
     device: Device,
-    // The arena's memory goes before the backend's stream.
+    // The arena's memory and the vendor's handle go before the backend's stream.
     arena: RefCell<Option<DeviceBuffer<u8>>>,
+    #[cfg(feature = "vendor")]
+    vendor: std::cell::OnceCell<crate::vendor::Handle>,
     backend: Backend,
 }
 
@@ -82,7 +84,14 @@ impl Queue {
 
     fn with_backend(device: Device, backend: Backend) -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(0);
-        Queue { id: NEXT.fetch_add(1, Ordering::Relaxed), device, arena: RefCell::new(None), backend }
+        Queue {
+            id: NEXT.fetch_add(1, Ordering::Relaxed),
+            device,
+            arena: RefCell::new(None),
+            #[cfg(feature = "vendor")]
+            vendor: std::cell::OnceCell::new(),
+            backend,
+        }
     }
 
     /// The device.
@@ -211,6 +220,25 @@ impl Queue {
             Backend::Simt(queue) => queue.take_launches(),
             _ => Vec::new(),
         }
+    }
+
+    /// Refuses a buffer of another queue.
+    #[cfg(feature = "vendor")]
+    pub(crate) fn check_owns<T: DeviceElement>(&self, buffer: &DeviceBuffer<T>) -> Result<()> {
+        buffer.check_queue(self.id, self.device)
+    }
+
+    /// The vendor's handle on this queue's stream, made at its first use.
+    #[cfg(feature = "vendor")]
+    pub(crate) fn vendor_handle(
+        &self,
+        make: impl FnOnce() -> Result<crate::vendor::Handle>,
+    ) -> Result<&crate::vendor::Handle> {
+        if self.vendor.get().is_none() {
+            // `set` fails only where it is set, which it is not.
+            let _ = self.vendor.set(make()?);
+        }
+        Ok(self.vendor.get().expect("set above"))
     }
 
     #[cfg(feature = "cuda")]
