@@ -1,6 +1,7 @@
 //! Real arithmetic: every operation rounds once, as written.
 
 use crate::export::ExportName;
+use crate::shared::Pairs;
 use crate::shuffle::Shuffle;
 use core::ops::{Add, AddAssign, Div, DivAssign, Mul, MulAssign, Neg, Sub, SubAssign};
 
@@ -24,6 +25,7 @@ pub trait Real:
     + DivAssign
     + ExportName
     + Shuffle
+    + Pairs
 {
     /// 0.
     const ZERO: Self;
@@ -39,6 +41,8 @@ pub trait Real:
     const EPSILON: Self;
     /// Unit roundoff: LAPACK's `dlamch('E')`.
     const UNIT_ROUNDOFF: Self;
+    /// Larger than every number.
+    const INFINITY: Self;
     /// Smallest normal number: LAPACK's `dlamch('S')`.
     const SAFE_MIN: Self;
     /// Largest finite number.
@@ -178,6 +182,7 @@ macro_rules! real {
             const HALF: Self = 0.5;
             const NAN: Self = <$t>::NAN;
             const EPSILON: Self = <$t>::EPSILON;
+            const INFINITY: Self = <$t>::INFINITY;
             const UNIT_ROUNDOFF: Self = <$t>::EPSILON * 0.5;
             const SAFE_MIN: Self = <$t>::MIN_POSITIVE;
             const MAX: Self = <$t>::MAX;

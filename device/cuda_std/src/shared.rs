@@ -58,6 +58,53 @@ macro_rules! shared_array {
     };
 }
 
+/// Scalars of which two move in one access.
+pub trait Pairs: Copy {
+    /// Two scalars, aligned to their size.
+    type Pair: Copy + From<[Self; 2]> + Into<[Self; 2]>;
+}
+
+macro_rules! pairs {
+    ($($t:ty, $pair:ident, $align:literal, $name:literal;)*) => { $(
+        #[doc = $name]
+        #[repr(C, align($align))]
+        #[derive(Clone, Copy, Debug)]
+        pub struct $pair([$t; 2]);
+        impl From<[$t; 2]> for $pair {
+            #[inline(always)]
+            fn from(x: [$t; 2]) -> Self {
+                $pair(x)
+            }
+        }
+        impl From<$pair> for [$t; 2] {
+            #[inline(always)]
+            fn from(x: $pair) -> Self {
+                x.0
+            }
+        }
+        impl Pairs for $t {
+            type Pair = $pair;
+        }
+    )* };
+}
+pairs! {
+    f32, F32x2, 8, "Two `f32` in 8 bytes.";
+    f64, F64x2, 16, "Two `f64` in 16 bytes.";
+}
+
+impl<T: Pairs> Shared<T> {
+    /// The same memory as pairs: element `i` of the result is elements `2 i` and `2 i + 1`.
+    ///
+    /// The first element is aligned to the size of a pair.
+    #[inline(always)]
+    pub fn as_pairs(self) -> Shared<T::Pair> {
+        #[cfg(target_os = "cuda")]
+        return Shared { ptr: self.ptr as *mut T::Pair, element: PhantomData };
+        #[cfg(not(target_os = "cuda"))]
+        Shared { offset: self.offset, len: self.len / 2, element: PhantomData }
+    }
+}
+
 impl<T: Copy> Shared<T> {
     /// The view from element `offset` on.
     #[inline(always)]

@@ -24,16 +24,16 @@ pub fn item_index(lanes: u32) -> u64 {
 
 /// First element of this tile's share of shared memory, `elements` a tile.
 #[inline(always)]
-pub fn tile_offset(lanes: u32, elements: u32) -> u32 {
-    thread::thread_idx_x() / lanes * elements
+pub fn tile_offset(lanes: u32, elements: usize) -> u32 {
+    thread::thread_idx_x() / lanes * elements as u32
 }
 
-/// Shared elements a tile of `sytrd_cta`: the matrix, and a vector twice.
-pub const fn sytrd_elements(lanes: u32) -> u32 {
-    lanes * (lanes + 1) + 2 * lanes
+/// Shared elements a tile of `sytrd_cta`: the staging of the load, and a vector twice.
+pub const fn sytrd_elements(lanes: usize) -> usize {
+    crate::load::staging_elements(lanes) + 2 * lanes
 }
 
 /// Shared elements a tile of `syev_cta`: the basis, and a vector.
-pub const fn syev_elements(lanes: u32) -> u32 {
+pub const fn syev_elements(lanes: usize) -> usize {
     lanes * lanes + lanes
 }

@@ -6,11 +6,12 @@
 //! | [`givens`] | plane rotations, the 2x2 eigenproblem |
 //! | [`reflector`], [`reduce`] | elementary reflectors across a tile, reduction to tridiagonal form |
 //! | [`steqr_cta`] | implicit QL by the lanes of a tile |
-//! | [`layout`], [`output`] | where a tile finds its item; sorting, signs |
+//! | [`layout`], [`load`], [`output`] | where a tile finds its item; the way in; sorting, signs |
 #![cfg_attr(target_os = "cuda", no_std)]
 
 pub mod givens;
 pub mod layout;
+pub mod load;
 pub mod output;
 pub mod reduce;
 pub mod reflector;

@@ -1,5 +1,6 @@
 //! Sorting, signs, and the way out: shared by the solvers of this crate.
 
+use crate::layout::Items;
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 
@@ -27,26 +28,48 @@ pub struct Phase<T> {
     pub row: u32,
 }
 
-/// The phase of column `rank` of a basis of `P` rows, column by column in shared memory.
+/// The phase of a column of `rows` (a power of two) elements, `ld` apart in shared memory.
 ///
-/// Lanes start at different rows, so that they meet different banks.
+/// The scan starts at row `start` and wraps around: lanes that scan columns in the same banks start apart.
 #[inline(always)]
 #[cfg_attr(not(target_os = "cuda"), track_caller)]
-pub fn column_phase<T: Scalar, const P: usize>(tile: Tile, basis: Shared<T>) -> Phase<T> {
-    let rank = tile.rank();
+pub fn column_phase<T: Scalar>(column: Shared<T>, ld: u32, rows: u32, start: u32) -> Phase<T> {
     let zero = <T::Real as Real>::ZERO;
-    let mut best = -<T::Real as Real>::ONE;
-    let mut phase = Phase { factor: T::ONE, row: 0 };
-    for step in 0..P as u32 {
-        let row = (rank + step) & (P as u32 - 1);
-        let x = basis.get(rank * P as u32 + row);
-        let square = x.abs_sq_add(zero);
-        let better = square > best || (square == best && row < phase.row);
-        best = if better { square } else { best };
-        phase = if better { Phase { factor: x.conj(), row } } else { phase };
+    let one = <T::Real as Real>::ONE;
+    let mut best = -one;
+    let (mut re, mut im, mut best_row) = (one, zero, 0);
+    for step in 0..rows {
+        let row = (start + step) & (rows - 1);
+        let x = column.get(row * ld);
+        let size = if T::COMPLEX { x.abs_sq_add(zero) } else { x.abs1() };
+        let better = size > best || (size == best && row < best_row);
+        best = if better { size } else { best };
+        re = if better { x.re() } else { re };
+        im = if better { x.im() } else { im };
+        best_row = if better { row } else { best_row };
     }
-    let length = best.sqrt();
-    let unit = phase.factor.scale(<T::Real as Real>::ONE / length);
-    let sign = T::from_real(<T::Real as Real>::ONE.copysign(phase.factor.re()));
-    Phase { factor: if T::COMPLEX { unit } else { sign }, ..phase }
+    let inverse = if T::COMPLEX { one / best.sqrt() } else { one };
+    let unit = T::from_parts(re * inverse, -(im * inverse));
+    Phase { factor: if T::COMPLEX { unit } else { T::from_real(one.copysign(re)) }, row: best_row }
+}
+
+/// Writes NaN to all outputs of an item: one row a lane.
+#[inline(always)]
+#[cfg_attr(not(target_os = "cuda"), track_caller)]
+pub fn write_nan<T: Scalar, const VECTORS: bool>(
+    rank: u32,
+    matrix: GlobalMut<T>,
+    values: GlobalMut<T::Real>,
+    items: Items,
+) {
+    let nan = <T::Real as Real>::NAN;
+    if rank >= items.n {
+        return;
+    }
+    values.set(rank as usize, nan);
+    if VECTORS {
+        for c in 0..items.n as usize {
+            matrix.set(c * items.ld as usize + rank as usize, T::from_parts(nan, nan));
+        }
+    }
 }

@@ -1,5 +1,6 @@
 //! Reduction to tridiagonal form with the matrix in registers, one row a lane; and its `Q`.
 
+use crate::layout::Items;
 use crate::reflector::{Reflector, larfg};
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
@@ -80,8 +81,10 @@ impl<T: Scalar, const P: usize> Rows<T, P> {
         } else {
             Reflector::identity(column)
         };
-        each(Step { k: *k, reflector, diagonal: column.re() });
         self.two_sided_update::<W>(tile, *k, reflector, vectors);
+        each(Step { k: *k, reflector, diagonal: column.re() });
+        // The next step overwrites the vectors.
+        tile.sync();
         *k += 1;
     }
 
@@ -105,6 +108,7 @@ impl<T: Scalar, const P: usize> Rows<T, P> {
         tile.sync();
         let mut partial = [T::ZERO; 4];
         for start in (0..W).step_by(4) {
+            fence_wide::<T, P>(tile);
             let v4 = vectors.v.get_array::<4>(start as u32);
             for c in 0..4 {
                 if start + c + 1 < W {
@@ -119,6 +123,7 @@ impl<T: Scalar, const P: usize> Rows<T, P> {
         vectors.w.set(slot, w);
         tile.sync();
         for start in (0..W).step_by(4) {
+            fence_wide::<T, P>(tile);
             let v4 = vectors.v.get_array::<4>(start as u32);
             let w4 = vectors.w.get_array::<4>(start as u32);
             for c in 0..4 {
@@ -131,6 +136,14 @@ impl<T: Scalar, const P: usize> Rows<T, P> {
                 };
             }
         }
+    }
+}
+
+/// Where a row fills half of the registers, keeps the compiler from loading vectors ahead: it would spill.
+#[inline(always)]
+#[cfg_attr(not(target_os = "cuda"), track_caller)]
+fn fence_wide<T: Scalar, const P: usize>(tile: Tile) {
+    if size_of::<T>() * P > 256 {
         tile.sync();
     }
 }
@@ -177,10 +190,7 @@ impl<T: Scalar, const P: usize> BasisRow<T, P> {
             }
         }
         let factor = -tau.mul((partial[0] + partial[1]) + (partial[2] + partial[3]));
-        if size_of::<T>() * P > 256 {
-            // Keeps the compiler from holding all of v in registers between the loops: it would spill.
-            tile.sync();
-        }
+        fence_wide::<T, P>(tile);
         let first = self.slots[0];
         for start in (0..P).step_by(4) {
             let v4 = v.get_array::<4>(start as u32);
@@ -191,4 +201,38 @@ impl<T: Scalar, const P: usize> BasisRow<T, P> {
             }
         }
     }
+}
+
+/// Row `rank` of `Q = H_0 H_1 ...` after `n - 1` factors, from reflectors in memory: `v_k` below the
+/// subdiagonal of column `k`, its `tau` at `(k, k + 1)`. `vector` is `P` shared elements, aligned to 16 bytes.
+///
+/// A real matrix has one reflector less; the last factor is then the identity. Column `c` ends in slot
+/// `(c - n + 1) mod P`.
+#[inline(always)]
+#[cfg_attr(not(target_os = "cuda"), track_caller)]
+pub fn form_q<T: Scalar, const P: usize>(
+    tile: Tile,
+    matrix: GlobalMut<T>,
+    items: Items,
+    vector: Shared<T>,
+) -> BasisRow<T, P> {
+    let rank = tile.rank();
+    let ld = items.ld as usize;
+    let mut row = BasisRow::<T, P>::identity(rank, items.n);
+    let mut k = 0;
+    while k + 1 < items.n {
+        let reflects = needs_reflector::<T>(k, items.n);
+        let below = reflects && rank > k + 1 && rank < items.n;
+        let stored = if below { matrix.get(k as usize * ld + rank as usize) } else { T::ZERO };
+        let here = reflects && rank == k;
+        let tau = if here { matrix.get((k + 1) as usize * ld + rank as usize) } else { T::ZERO };
+        let slot = rank.wrapping_sub(k + 1) & (P as u32 - 1);
+        vector.set(slot, if rank == k + 1 { T::ONE } else { stored });
+        let tau = tile.shuffle_idx(tau, k);
+        tile.sync();
+        row.apply(tile, vector, tau);
+        tile.sync();
+        k += 1;
+    }
+    row
 }

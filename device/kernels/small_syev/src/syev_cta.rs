@@ -3,8 +3,8 @@
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 use device_linalg::layout::{Items, item_index, syev_elements, tile_offset};
-use device_linalg::output::{ascending_position, column_phase};
-use device_linalg::reduce::{BasisRow, needs_reflector};
+use device_linalg::output::{ascending_position, column_phase, write_nan};
+use device_linalg::reduce::form_q;
 use device_linalg::steqr_cta::{NoBasis, Options, SharedBasis, Shift, Tridiagonal, solve_nested};
 
 /// Eigenvalues and vectors of the matrices that `sytrd_cta` reduced.
@@ -72,11 +72,10 @@ pub unsafe fn syev_cta<T: Scalar, const P: usize, const VECTORS: bool>(
 
     let unconverged = if VECTORS {
         let tiles = thread::block_dim_x() as usize / P;
-        let offset = tile_offset(P as u32, syev_elements(P as u32));
+        let offset = tile_offset(P as u32, syev_elements(P));
         // SAFETY: the launch gives syev_elements an item.
-        let shared =
-            unsafe { dynamic_shared_mem::<T>(0, tiles * syev_elements(P as u32) as usize) }.at(offset);
-        form_q::<T, P>(tile, matrix, items, shared);
+        let shared = unsafe { dynamic_shared_mem::<T>(0, tiles * syev_elements(P)) }.at(offset);
+        store_q::<T, P>(tile, matrix, items, shared);
         let basis = SharedBasis { row: shared.at(rank), ld: P as u32 };
         let unconverged = solve_nested(tile, n, &mut rows, basis, options);
         tile.sync();
@@ -95,52 +94,14 @@ pub unsafe fn syev_cta<T: Scalar, const P: usize, const VECTORS: bool>(
     }
 }
 
+/// Leaves row `rank` of `Q` in shared memory, column by column.
 #[inline(always)]
 #[cfg_attr(not(target_os = "cuda"), track_caller)]
-fn write_nan<T: Scalar, const VECTORS: bool>(
-    rank: u32,
-    matrix: GlobalMut<T>,
-    values: GlobalMut<T::Real>,
-    items: Items,
-) {
-    let nan = <T::Real as Real>::NAN;
-    if rank >= items.n {
-        return;
-    }
-    values.set(rank as usize, nan);
-    if VECTORS {
-        for c in 0..items.n as usize {
-            matrix.set(c * items.ld as usize + rank as usize, T::from_parts(nan, nan));
-        }
-    }
-}
-
-/// Multiplies the reflectors out: row `rank` of `Q = H_0 H_1 ...`, left in shared memory column by column.
-///
-/// `Q H = Q - tau (Q v) v^H` touches each row by itself, so lanes share only `v`.
-#[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
-fn form_q<T: Scalar, const P: usize>(tile: Tile, matrix: GlobalMut<T>, items: Items, shared: Shared<T>) {
-    let rank = tile.rank();
-    let ld = items.ld as usize;
-    let vector = shared.at((P * P) as u32);
-    let mut row = BasisRow::<T, P>::identity(rank, items.n);
-    let mut k = 0;
-    while needs_reflector::<T>(k, items.n) {
-        let below = rank > k + 1 && rank < items.n;
-        let stored = if below { matrix.get(k as usize * ld + rank as usize) } else { T::ZERO };
-        let tau_here = if rank == k { matrix.get((k + 1) as usize * ld + rank as usize) } else { T::ZERO };
-        let slot = rank.wrapping_sub(k + 1) & (P as u32 - 1);
-        vector.set(slot, if rank == k + 1 { T::ONE } else { stored });
-        let tau = tile.shuffle_idx(tau_here, k);
-        tile.sync();
-        row.apply(tile, vector, tau);
-        tile.sync();
-        k += 1;
-    }
-    for c in 0..P {
-        let column = (c as u32 + k) & (P as u32 - 1);
-        shared.set(column * P as u32 + rank, row.slots[c]);
+fn store_q<T: Scalar, const P: usize>(tile: Tile, matrix: GlobalMut<T>, items: Items, shared: Shared<T>) {
+    let row = form_q::<T, P>(tile, matrix, items, shared.at((P * P) as u32));
+    for slot in 0..P {
+        let column = (slot as u32 + items.n - 1) & (P as u32 - 1);
+        shared.set(column * P as u32 + tile.rank(), row.slots[slot]);
     }
 }
 
@@ -156,7 +117,7 @@ fn write_vectors<T: Scalar, const P: usize>(
 ) {
     let rank = tile.rank();
     let position = ascending_position(tile, items.n, d);
-    let phase = column_phase::<T, P>(tile, basis);
+    let phase = column_phase(basis.at(rank * P as u32), 1, P as u32, rank);
     for j in 0..items.n {
         let target = tile.shuffle_idx(position, j);
         let factor = tile.shuffle_idx(phase.factor, j);

@@ -3,6 +3,7 @@
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 use device_linalg::layout::{Items, item_index, sytrd_elements, tile_offset};
+use device_linalg::load::{largest_element, load_row, staging_elements};
 use device_linalg::reduce::{Rows, Vectors};
 
 /// Reduces each matrix to a real tridiagonal one, `T = Q^H A Q`, in place.
@@ -50,29 +51,23 @@ pub unsafe fn sytrd_cta<T: Scalar, const P: usize, const VECTORS: bool>(
         return;
     }
     let rank = tile.rank();
-    let offset = tile_offset(P as u32, sytrd_elements(P as u32));
+    let offset = tile_offset(P as u32, sytrd_elements(P));
     let tiles = thread::block_dim_x() as usize / P;
     // SAFETY: the launch gives sytrd_elements an item.
-    let shared = unsafe { dynamic_shared_mem::<T>(0, tiles * sytrd_elements(P as u32) as usize) }.at(offset);
-    let vectors = Vectors { v: shared.at((P * (P + 1)) as u32), w: shared.at((P * (P + 1) + P) as u32) };
+    let shared = unsafe { dynamic_shared_mem::<T>(0, tiles * sytrd_elements(P)) }.at(offset);
+    let staging = staging_elements(P) as u32;
+    let vectors = Vectors { v: shared.at(staging), w: shared.at(staging + P as u32) };
     let matrix = a.at((item * items.stride) as usize);
 
     let mut rows = Rows { slots: load_row::<T, P>(tile, matrix, items, upper != 0, shared) };
-    let mut finite = true;
-    let mut largest = <T::Real as Real>::ZERO;
-    for c in 0..P {
-        let magnitude = rows.slots[c].abs1();
-        finite &= magnitude.is_finite();
-        largest = largest.max(magnitude);
-    }
-    let bad = tile.any(!finite);
+    let largest = largest_element(tile, &rows.slots);
     if rank == 0 {
-        status.set(item as usize, if bad { -1 } else { 0 });
+        status.set(item as usize, if largest.is_none() { -1 } else { 0 });
     }
-    if bad {
+    let Some(largest) = largest else {
         return;
-    }
-    let scale = tile.reduce(largest, Real::max).normalizer();
+    };
+    let scale = largest.normalizer();
     let unscale = scale.recip();
     for c in 0..P {
         rows.slots[c] = rows.slots[c].scale(scale);
@@ -97,41 +92,4 @@ pub unsafe fn sytrd_cta<T: Scalar, const P: usize, const VECTORS: bool>(
     if rank + 1 == n {
         column(rank).set(rank as usize, T::from_real(last * unscale));
     }
-}
-
-/// This lane's row of the full matrix, from one triangle; zero on lanes and columns past `n`.
-///
-/// Each column is read by consecutive lanes; the other half of the row comes transposed from shared memory.
-#[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
-fn load_row<T: Scalar, const P: usize>(
-    tile: Tile,
-    matrix: GlobalMut<T>,
-    items: Items,
-    upper: bool,
-    shared: Shared<T>,
-) -> [T; P] {
-    let rank = tile.rank() as usize;
-    let n = items.n as usize;
-    let mut row = [T::ZERO; P];
-    for c in 0..P {
-        let stored = if upper { rank <= c } else { rank >= c };
-        let mut x = T::ZERO;
-        if stored && rank < n && c < n {
-            x = matrix.get(c * items.ld as usize + rank);
-        }
-        let imaginary = if rank == c { <T::Real as Real>::ZERO } else { x.im() };
-        row[c] = T::from_parts(x.re(), imaginary);
-        shared.set((rank * (P + 1) + c) as u32, row[c]);
-    }
-    tile.sync();
-    for c in 0..P {
-        let mirrored = shared.get((c * (P + 1) + rank) as u32).conj();
-        let stored = if upper { rank <= c } else { rank >= c };
-        let re = if stored { row[c].re() } else { mirrored.re() };
-        let im = if stored { row[c].im() } else { mirrored.im() };
-        row[c] = T::from_parts(re, im);
-    }
-    tile.sync();
-    row
 }

@@ -6,6 +6,7 @@
 
 mod block;
 mod chase;
+pub mod decoupled;
 mod nested;
 mod shift;
 

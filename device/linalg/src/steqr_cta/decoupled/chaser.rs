@@ -1,0 +1,140 @@
+//! The scalar QL iteration of one lane.
+
+use super::Track;
+use crate::givens::lartg;
+use crate::steqr_cta::shift::shift;
+use crate::steqr_cta::{Options, Shift};
+use cuda_std::math::Real;
+
+/// One lane's iteration on one problem.
+#[derive(Clone, Copy, Debug)]
+pub struct Chaser {
+    /// Problem, and lane of the chasing warp.
+    matrix: u32,
+    /// Bit `i` is set where the coupling of rows `i` and `i + 1` still counts.
+    coupled: u32,
+    sweeps_left: u32,
+    shift: Shift,
+}
+
+impl Chaser {
+    /// Nothing to do.
+    #[inline(always)]
+    pub fn idle(matrix: u32) -> Self {
+        Chaser { matrix, coupled: 0, sweeps_left: 0, shift: Shift::Lapack }
+    }
+
+    /// The iteration on rows `first..first + n` of problem `matrix`; tests every coupling once.
+    ///
+    /// The problem is scaled to norm about 1, so squares underflow only where nothing is lost by norm.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn start<R: Real>(track: &Track<R>, matrix: u32, first: u32, n: u32, options: Options) -> Self {
+        let mut chaser = Chaser { matrix, coupled: 0, sweeps_left: options.max_sweeps, shift: options.shift };
+        let mut i = first;
+        while i + 1 < first + n {
+            let (d0, d1) = (chaser.get(track, track.d, i), chaser.get(track, track.d, i + 1));
+            let e = chaser.get(track, track.e, i);
+            chaser.coupled |= (!negligible(e, d0, d1) as u32) << i;
+            i += 1;
+        }
+        chaser
+    }
+
+    /// Couplings that still count: 0 when converged.
+    #[inline(always)]
+    pub fn unconverged(&self) -> u32 {
+        self.coupled.count_ones()
+    }
+
+    /// Whether another sweep is due.
+    #[inline(always)]
+    pub fn is_active(&self) -> bool {
+        self.coupled != 0 && self.sweeps_left != 0
+    }
+
+    /// Runs one sweep on the first open block and logs it in `buffer` at `sweep`; an empty span when done.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn sweep<R: Real, const LOG: bool>(&mut self, track: &Track<R>, buffer: u32, sweep: u32) {
+        let mut span = 0;
+        if self.is_active() {
+            self.sweeps_left -= 1;
+            let l = self.coupled.trailing_zeros();
+            let m = l + (!(self.coupled >> l)).trailing_zeros();
+            self.chase::<R, LOG>(track, l, m, buffer, sweep);
+            span = l | m << 8;
+        }
+        if LOG {
+            track.spans.set(track.span_index(buffer, sweep, self.matrix), span);
+        }
+    }
+
+    /// The sweep in Parlett-Gray form, as dsteqr: scalars `g`, `p`, `c`, `s` run up the band.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    fn chase<R: Real, const LOG: bool>(&mut self, track: &Track<R>, l: u32, m: u32, buffer: u32, sweep: u32) {
+        let d_l = self.get(track, track.d, l);
+        let mu = shift(self.shift, d_l, self.get(track, track.e, l), self.get(track, track.d, l + 1));
+        let mut d_high = self.get(track, track.d, m);
+        let mut g = d_high - mu;
+        let (mut c, mut s, mut p) = (R::ONE, R::ONE, R::ZERO);
+        // Diagonal of the row above the one in work, for the deflation test.
+        let mut d_done = R::ZERO;
+        let mut i = m;
+        while i > l {
+            i -= 1;
+            let e = self.get(track, track.e, i);
+            let d_low = self.get(track, track.d, i);
+            let b = c * e;
+            let rotation = lartg(g, s * e);
+            (c, s) = (rotation.c, rotation.s);
+            let high = d_high - p;
+            let t = (d_low - high).mul_add(s, R::TWO * c * b);
+            p = s * t;
+            let d_new = high + p;
+            g = c.mul_add(t, -b);
+            self.set(track, track.d, i + 1, d_new);
+            if i + 1 < m {
+                self.set(track, track.e, i + 1, rotation.r);
+                self.test(i + 1, rotation.r, d_new, d_done);
+            }
+            if LOG {
+                let pairs = track.log.as_pairs();
+                pairs.set(track.log_index(buffer, sweep, i, self.matrix), R::Pair::from([c, s]));
+            }
+            d_done = d_new;
+            d_high = d_low;
+        }
+        let d_new = d_high - p;
+        self.set(track, track.d, l, d_new);
+        self.set(track, track.e, l, g);
+        self.test(l, g, d_new, d_done);
+    }
+
+    /// Clears the bit of coupling `i` where it has become negligible.
+    #[inline(always)]
+    fn test<R: Real>(&mut self, i: u32, e: R, d0: R, d1: R) {
+        let keep = if negligible(e, d0, d1) { !(1u32 << i) } else { u32::MAX };
+        self.coupled &= keep;
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    fn get<R: Real>(&self, track: &Track<R>, part: cuda_std::Shared<R>, i: u32) -> R {
+        part.get(i * track.matrices + self.matrix)
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    fn set<R: Real>(&self, track: &Track<R>, part: cuda_std::Shared<R>, i: u32, x: R) {
+        part.set(i * track.matrices + self.matrix, x)
+    }
+}
+
+/// dsteqr's test on squares: `e^2 <= u^2 |d0| |d1| + safmin`.
+#[inline(always)]
+fn negligible<R: Real>(e: R, d0: R, d1: R) -> bool {
+    let scaled = R::UNIT_ROUNDOFF * d0.abs() * (R::UNIT_ROUNDOFF * d1.abs());
+    e * e <= scaled + R::SAFE_MIN
+}
