@@ -114,8 +114,8 @@ impl SyevPlan {
         Args { dtype: self.dtype, jobz: self.jobz, uplo: self.uplo, n: self.n, batch, a, w }
     }
 
-    /// Bytes of the workspace beside the routine's own.
-    fn own_bytes(&self) -> usize {
+    /// Bytes of the workspace beside the routine's own, which only the library tells.
+    pub fn own_bytes(&self) -> usize {
         let matrices = self.chunk * self.n * self.n * self.dtype.bytes();
         let (scales, infos) = (self.chunk * self.dtype.real().bytes(), self.chunk);
         workspace_bytes::<u8>(matrices) + workspace_bytes::<u8>(scales) + workspace_bytes::<i32>(infos)
