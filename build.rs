@@ -6,7 +6,11 @@ fn main() {
     if cuda_builder::act_as_linker() {
         return;
     }
-    cuda_builder::embed(&["device/kernels/tridiag", "device/kernels/small_syev"]);
+    let mut crates = vec!["device/kernels/tridiag", "device/kernels/small_syev"];
+    if cfg!(feature = "vendor") {
+        crates.push("device/kernels/vendor");
+    }
+    cuda_builder::embed(&crates);
 }
 
 #[cfg(not(feature = "cuda"))]

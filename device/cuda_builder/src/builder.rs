@@ -5,8 +5,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use crate::audit::Resources;
-use crate::check::{Allowance, Fault};
-use crate::error::{BuildError, at};
+use crate::check::{Allowance, Fault, Policy};
+use crate::error::{BuildError, KernelFault, at};
 use crate::nested::Nested;
 use crate::{Arch, arch, codegen, discover, embed, progress, ptxas, sysroot};
 
@@ -14,6 +14,7 @@ use crate::{Arch, arch, codegen, discover, embed, progress, ptxas, sysroot};
 const VARIABLES: &[&str] = &[
     "BATCHLAS_ARCHS",
     "BATCHLAS_DEVICE_RUSTC",
+    "BATCHLAS_KERNEL_FAULTS",
     "BATCHLAS_LLVM_BIN",
     "BATCHLAS_PTX_DIR",
     "BATCHLAS_PTXAS",
@@ -46,6 +47,7 @@ pub struct CudaBuilder {
     target_dir: Option<PathBuf>,
     linker: Option<PathBuf>,
     allowed: Vec<Allowance>,
+    policy: Option<Policy>,
 }
 
 /// What a kernel crate became.
@@ -61,6 +63,10 @@ pub struct BuiltKernels {
     pub folder: PathBuf,
     /// Source files that it was made of.
     pub sources: Vec<PathBuf>,
+    /// Files whose change asks for another build: sources, manifests, compiler.
+    pub watched: Vec<PathBuf>,
+    /// Faults of kernels that [`Policy::Warn`] let pass.
+    pub faults: Vec<KernelFault>,
 }
 
 /// One PTX module for one architecture.
@@ -99,6 +105,7 @@ impl CudaBuilder {
             target_dir: None,
             linker: None,
             allowed: vec![],
+            policy: None,
         }
     }
 
@@ -168,10 +175,23 @@ impl CudaBuilder {
         self
     }
 
-    /// Builds. In a build script, tells cargo when to come again.
+    /// What becomes of other faults; where nothing is said, `BATCHLAS_KERNEL_FAULTS` decides, and without it
+    /// the build fails.
+    pub fn faults(mut self, policy: Policy) -> Self {
+        self.policy = Some(policy);
+        self
+    }
+
+    /// Builds. In a build script, tells cargo when to come again; only where it succeeds, since cargo comes
+    /// again after a failure anyway, and shows what was printed above the error.
     pub fn build(self) -> Result<BuiltKernels, BuildError> {
+        let built = self.build_silently()?;
+        print_directives(std::slice::from_ref(&built));
+        Ok(built)
+    }
+
+    pub(crate) fn build_silently(self) -> Result<BuiltKernels, BuildError> {
         let folder = self.folder()?;
-        print_directives(VARIABLES.iter().map(|name| format!("rerun-if-env-changed={name}")));
         let built = match std::env::var_os("BATCHLAS_PTX_DIR").filter(|dir| !dir.is_empty()) {
             Some(dir) => embed::load_prebuilt(Path::new(&dir), &folder, self.archs.as_deref())?,
             None => self.compile(&folder)?,
@@ -231,19 +251,25 @@ impl CudaBuilder {
             out_dir: &out_dir,
             krate: &krate,
         };
-        let modules = codegen::compile(&linked.ir, &settings)?;
+        let (modules, faults) = codegen::compile(&linked.ir, &settings)?;
+        let policy = match self.policy {
+            Some(policy) => policy,
+            None => Policy::from_env()?.unwrap_or(Policy::Deny),
+        };
+        if !faults.is_empty() && policy == Policy::Deny {
+            return Err(BuildError::Kernel { faults, folder: out_dir });
+        }
 
-        let manifests = manifests_of(&linked.sources);
-        let watched = linked.sources.iter().chain(&manifests).chain([&tools.rustc]);
-        print_directives(
-            watched.chain(&nested.lock_file()).map(|path| format!("rerun-if-changed={}", path.display())),
-        );
-        print_directives([format!("rerun-if-changed={}", tool_stamp(&ptx_dir)?.display())]);
         let tool_chain = match &ptxas {
             Some((_, version)) => format!("{tools}, ptxas {version}"),
             None => tools.to_string(),
         };
-        Ok(BuiltKernels { krate, modules, tool_chain, folder: folder.to_path_buf(), sources: linked.sources })
+        let mut watched: Vec<PathBuf> = manifests_of(&linked.sources).into_iter().collect();
+        watched.extend(nested.lock_file());
+        watched.extend([tools.rustc.clone(), tool_stamp(&ptx_dir)?]);
+        watched.extend(linked.sources.iter().cloned());
+        let folder = folder.to_path_buf();
+        Ok(BuiltKernels { krate, modules, tool_chain, folder, sources: linked.sources, watched, faults })
     }
 
     /// `<target>/ptx`: shared by all profiles, and by test, clippy and doc builds.
@@ -304,11 +330,19 @@ fn manifests_of(sources: &[PathBuf]) -> BTreeSet<PathBuf> {
     manifests
 }
 
-fn print_directives(directives: impl IntoIterator<Item = String>) {
-    if std::env::var_os("OUT_DIR").is_some() {
-        for directive in directives {
-            println!("cargo::{directive}");
-        }
+/// Tells cargo when the build script is to run again, and what to warn of.
+pub(crate) fn print_directives(built: &[BuiltKernels]) {
+    if std::env::var_os("OUT_DIR").is_none() {
+        return;
+    }
+    for name in VARIABLES {
+        println!("cargo::rerun-if-env-changed={name}");
+    }
+    for path in built.iter().flat_map(|kernels| &kernels.watched) {
+        println!("cargo::rerun-if-changed={}", path.display());
+    }
+    for fault in built.iter().flat_map(|kernels| &kernels.faults) {
+        println!("cargo::warning=slow kernel: {fault}");
     }
 }
 

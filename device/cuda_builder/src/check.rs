@@ -13,6 +13,31 @@ pub enum Fault {
     Call,
 }
 
+/// What becomes of faults that no exception covers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Policy {
+    /// The build fails.
+    Deny,
+    /// The build warns: registers depend on the assembler's version, and who only uses a library can do
+    /// nothing about its kernels.
+    Warn,
+}
+
+impl Policy {
+    /// `BATCHLAS_KERNEL_FAULTS`, `deny` or `warn`; `None` where it is not set.
+    pub fn from_env() -> Result<Option<Self>, BuildError> {
+        match std::env::var("BATCHLAS_KERNEL_FAULTS").as_deref() {
+            Ok("deny") => Ok(Some(Self::Deny)),
+            Ok("warn") => Ok(Some(Self::Warn)),
+            Err(std::env::VarError::NotPresent) => Ok(None),
+            other => Err(BuildError::Environment {
+                name: "BATCHLAS_KERNEL_FAULTS",
+                problem: format!("{other:?} is neither deny nor warn"),
+            }),
+        }
+    }
+}
+
 /// An exception from a check, with its reason.
 #[derive(Debug, Clone)]
 pub struct Allowance {

@@ -47,8 +47,12 @@ struct Module {
     key: String,
 }
 
-/// Compiles linked IR; modules in the order of name and architecture.
-pub fn compile(linked: &Path, settings: &Settings<'_>) -> Result<Vec<BuiltModule>, BuildError> {
+/// Compiles linked IR: modules in the order of name and architecture, and the faults that no exception
+/// covers.
+pub fn compile(
+    linked: &Path,
+    settings: &Settings<'_>,
+) -> Result<(Vec<BuiltModule>, Vec<KernelFault>), BuildError> {
     std::fs::create_dir_all(settings.out_dir).map_err(at(settings.out_dir))?;
     let text = std::fs::read_to_string(linked).map_err(at(linked))?;
     let crate_key = hash_of([text.as_str(), &settings.tools.llvm_version]);
@@ -61,8 +65,7 @@ pub fn compile(linked: &Path, settings: &Settings<'_>) -> Result<Vec<BuiltModule
     let built = in_parallel(&jobs, |(module, arch)| job(module, *arch, settings))?;
 
     let (modules, faults): (Vec<_>, Vec<_>) = built.into_iter().unzip();
-    let faults = check::without_allowed(faults.into_iter().flatten().collect(), settings.allowed);
-    if faults.is_empty() { Ok(modules) } else { Err(BuildError::Kernel(faults)) }
+    Ok((modules, check::without_allowed(faults.into_iter().flatten().collect(), settings.allowed)))
 }
 
 fn group(text: &str, krate: &str) -> BTreeMap<String, Vec<EntryDecl>> {
@@ -127,10 +130,15 @@ fn job(module: &Module, arch: Arch, settings: &Settings<'_>) -> Result<(BuiltMod
             }
         }
         to_ptx(module, arch, settings, &ptx, ir.as_deref())?;
-        if let Some((ptxas, _)) = &settings.ptxas
-            && undefined(&ptx)?.is_empty()
-        {
-            let assembled = ptxas::assemble(ptxas, &ptx, arch, &cubin, settings.lines)?;
+        if let Some(name) = undefined(&ptx)?.first() {
+            return Err(BuildError::Marker(format!(
+                "{}: the function `{name}` is defined nowhere",
+                module.name
+            )));
+        }
+        if let Some((ptxas, _)) = &settings.ptxas {
+            let options: &[&str] = if settings.lines { &["-lineinfo"] } else { &[] };
+            let assembled = ptxas::assemble_with(ptxas, &ptx, arch, &cubin, options)?;
             std::fs::write(&log, assembled.log).map_err(at(&log))?;
         }
         std::fs::write(&key_file, &key).map_err(at(&key_file))?;
@@ -149,9 +157,6 @@ fn job(module: &Module, arch: Arch, settings: &Settings<'_>) -> Result<(BuiltMod
         };
         faults.push((fault_of, fault));
     };
-    for name in undefined(&ptx)? {
-        add(&module.name, Fault::Call, format!("`{name}` is defined nowhere"));
-    }
     if !settings.checked {
         for (entry, fault, what) in check::ptx_faults(&text) {
             add(&entry, fault, what);

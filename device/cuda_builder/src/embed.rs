@@ -13,6 +13,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 
+use crate::builder::print_directives;
+use crate::check::Policy;
 use crate::error::{BuildError, at};
 use crate::{Arch, BuiltKernels, BuiltModule, CudaBuilder, audit, fail, hash_of};
 
@@ -20,9 +22,11 @@ const MANIFEST: &str = "manifest.txt";
 
 /// Builds kernel crates and writes `$OUT_DIR/kernels.rs`, to be included where a struct
 /// `EmbeddedModule { name, krate, arch, ptx, cubin, entries }` is in scope. Ends the build script with a
-/// readable message where that fails.
+/// readable message where that fails. Faults of kernels are warnings where `BATCHLAS_KERNEL_FAULTS` does
+/// not say `deny`: see [`Policy`].
 pub fn embed(crates: &[&str]) {
-    embed_all(crates.iter().map(CudaBuilder::new).collect());
+    let policy = Policy::from_env().unwrap_or_else(|error| fail(&error)).unwrap_or(Policy::Warn);
+    embed_all(crates.iter().map(|krate| CudaBuilder::new(krate).faults(policy)).collect());
 }
 
 /// [`embed`] with options.
@@ -36,9 +40,11 @@ fn try_embed(builders: Vec<CudaBuilder>) -> Result<(), BuildError> {
     let out = PathBuf::from(std::env::var_os("OUT_DIR").unwrap_or_default());
     // Documentation needs no device code, and its machines have no device compiler.
     let builders = if std::env::var_os("DOCS_RS").is_some() { vec![] } else { builders };
-    let built = builders.into_iter().map(CudaBuilder::build).collect::<Result<Vec<_>, _>>()?;
+    let built = builders.into_iter().map(CudaBuilder::build_silently).collect::<Result<Vec<_>, _>>()?;
     export(&out.join("kernels"), &built)?;
-    write_changed(&out.join("kernels.rs"), embedded_source(&built).as_bytes())
+    write_changed(&out.join("kernels.rs"), embedded_source(&built).as_bytes())?;
+    print_directives(&built);
+    Ok(())
 }
 
 fn embedded_source(built: &[BuiltKernels]) -> String {
@@ -119,6 +125,8 @@ pub(crate) fn load_prebuilt(
         tool_chain: String::new(),
         folder: krate.to_path_buf(),
         sources: vec![],
+        watched: vec![manifest.clone()],
+        faults: vec![],
     };
     for line in text.lines() {
         let words: Vec<&str> = line.splitn(5, ' ').collect();
@@ -149,11 +157,7 @@ pub(crate) fn load_prebuilt(
             return Err(wrong(format!("holds no kernels of {name} for {wanted}")));
         }
     }
-    if std::env::var_os("OUT_DIR").is_some() {
-        for path in built.sources.iter().chain([&manifest]) {
-            println!("cargo::rerun-if-changed={}", path.display());
-        }
-    }
+    built.watched.extend(built.sources.iter().cloned());
     Ok(built)
 }
 
@@ -268,6 +272,8 @@ mod tests {
             tool_chain: "rustc 1.96.0, LLVM 22.1.8".into(),
             folder: krate.clone(),
             sources: vec![krate.join("src/lib.rs")],
+            watched: vec![],
+            faults: vec![],
         };
         let folder = root.join("prebuilt");
         export(&folder, std::slice::from_ref(&built)).unwrap();

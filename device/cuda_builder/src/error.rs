@@ -52,7 +52,12 @@ pub enum BuildError {
         ptx: Vec<String>,
     },
     /// A kernel would be slow: local memory, a call that was not inlined, or generic code.
-    Kernel(Vec<KernelFault>),
+    Kernel {
+        /// Each reason.
+        faults: Vec<KernelFault>,
+        /// Folder of the PTX and the assembler's reports.
+        folder: PathBuf,
+    },
     /// The folder in `BATCHLAS_PTX_DIR` does not fit these sources.
     Prebuilt {
         /// The folder.
@@ -73,6 +78,13 @@ pub struct KernelFault {
     pub entry: String,
     /// What was found.
     pub what: String,
+}
+
+impl fmt::Display for KernelFault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { module, arch, entry, what } = self;
+        write!(f, "{arch} {entry} (module {module}): {what}")
+    }
 }
 
 impl fmt::Display for BuildError {
@@ -120,16 +132,12 @@ impl fmt::Display for BuildError {
                 host.join(", "),
                 ptx.join(", ")
             ),
-            Self::Kernel(faults) => {
+            Self::Kernel { faults, folder } => {
                 write!(f, "kernels that must not ship (or allow them with a reason, `CudaBuilder::allow`):")?;
                 for fault in faults {
-                    write!(
-                        f,
-                        "\n  {} {} (module {}): {}",
-                        fault.arch, fault.entry, fault.module, fault.what
-                    )?;
+                    write!(f, "\n  {fault}")?;
                 }
-                Ok(())
+                write!(f, "\n  (PTX and assembler reports: {})", folder.display())
             }
             Self::Prebuilt { dir, problem } => write!(f, "BATCHLAS_PTX_DIR={}: {problem}", dir.display()),
         }

@@ -72,19 +72,21 @@ pub struct Assembled {
     pub log: String,
 }
 
-/// Assembles a PTX file into a cubin; with `lines`, machine code keeps the line table.
-pub fn assemble(
+/// Assembles a PTX file into a cubin.
+pub fn assemble(ptxas: &Path, ptx: &Path, arch: Arch, cubin: &Path) -> Result<Assembled, BuildError> {
+    assemble_with(ptxas, ptx, arch, cubin, &[])
+}
+
+/// [`assemble`] with options of `ptxas`.
+pub fn assemble_with(
     ptxas: &Path,
     ptx: &Path,
     arch: Arch,
     cubin: &Path,
-    lines: bool,
+    options: &[&str],
 ) -> Result<Assembled, BuildError> {
     let mut command = Command::new(ptxas);
-    command.arg(format!("-arch={arch}")).arg("-v").arg(ptx).arg("-o").arg(cubin);
-    if lines {
-        command.arg("-lineinfo");
-    }
+    command.arg(format!("-arch={arch}")).arg("-v").args(options).arg(ptx).arg("-o").arg(cubin);
     let shown = format!("{command:?}");
     let failed = |output: String| BuildError::Tool { command: shown.clone(), output };
     let output = command.output().map_err(|error| failed(error.to_string()))?;

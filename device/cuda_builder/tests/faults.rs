@@ -5,7 +5,7 @@ mod common;
 use std::path::{Path, PathBuf};
 
 use common::builder;
-use cuda_builder::check::Fault;
+use cuda_builder::check::{Fault, Policy};
 use cuda_builder::{BuildError, DebugInfo};
 
 const PANIC: &str = "#[panic_handler]\nfn panic(_: &core::panic::PanicInfo<'_>) -> ! { unsafe { core::arch::nvptx::trap() } }\n";
@@ -45,14 +45,18 @@ fn local_memory_fails_unless_allowed() {
                   while k < 64 { x[k] = *a.add(k); k += 1; }\n\
                   *a = x[(i & 63) as usize]; } }\n";
     let folder = krate("fault-local", source);
-    let BuildError::Kernel(faults) = builder(&folder).build().unwrap_err() else { panic!("another error") };
+    let BuildError::Kernel { faults, .. } = builder(&folder).build().unwrap_err() else {
+        panic!("another error")
+    };
     assert!(faults.iter().all(|fault| fault.entry == "indexed"), "{faults:?}");
     assert!(
         faults.iter().any(|fault| fault.arch == "sm_80" && fault.what == "256 bytes of local memory"),
         "{faults:?}"
     );
     let allowed = builder(&folder).allow("indexed", Fault::LocalMemory, "the test wants it").build();
-    allowed.unwrap_or_else(|error| panic!("{error}"));
+    assert!(allowed.unwrap_or_else(|error| panic!("{error}")).faults.is_empty());
+    let warned = builder(&folder).faults(Policy::Warn).build().unwrap_or_else(|error| panic!("{error}"));
+    assert_eq!(warned.faults, faults);
 }
 
 #[test]
@@ -61,7 +65,7 @@ fn calls_and_undefined_functions_fail() {
                   let mut y = x; let mut k = 0; while k < n { y = y * x + 1.0; k += 1; } y }\n\
                   #[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn calling(a: *mut f32, n: u32) {\n\
                   unsafe { *a = helper(*a, n) + helper(*a.add(1), n) } }\n";
-    let BuildError::Kernel(faults) = builder(krate("fault-call", called)).build().unwrap_err() else {
+    let BuildError::Kernel { faults, .. } = builder(krate("fault-call", called)).build().unwrap_err() else {
         panic!("another error")
     };
     assert!(faults[0].what.contains("which was not inlined"), "{faults:?}");
@@ -69,7 +73,7 @@ fn calls_and_undefined_functions_fail() {
     let missing = "unsafe extern \"C\" { fn nowhere(x: f32) -> f32; }\n\
                    #[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn lost(a: *mut f32) { unsafe { *a = nowhere(*a) } }\n";
     let error = builder(krate("fault-undefined", missing)).build().unwrap_err().to_string();
-    assert!(error.contains("`nowhere` is defined nowhere"), "{error}");
+    assert!(error.contains("the function `nowhere` is defined nowhere"), "{error}");
 }
 
 #[test]

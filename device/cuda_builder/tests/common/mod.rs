@@ -2,6 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
+use cuda_builder::check::Policy;
 use cuda_builder::{Arch, CudaBuilder};
 
 /// A builder that shares `<target>/ptx` with the library's build script: `core` is compiled once.
@@ -12,6 +13,7 @@ pub fn builder(krate: impl AsRef<Path>) -> CudaBuilder {
         .archs([Arch::SM_80, Arch::SM_90])
         .target_dir(target)
         .linker(env!("CARGO_BIN_EXE_ptx-linker"))
+        .faults(Policy::Deny)
 }
 
 /// A crate of the fixtures folder.
