@@ -13,7 +13,7 @@ use crate::site::Site;
 
 /// What an atomic costs of a lane's budget. Loops that wait for another lane use atomics, and an early
 /// change of lanes shortens the wait.
-const ATOMIC_COST: u32 = 64;
+const ATOMIC_COST: u32 = 16;
 
 /// An access to global memory as a view sees it.
 #[derive(Clone, Copy)]

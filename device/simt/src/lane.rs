@@ -3,12 +3,12 @@
 use std::cell::Cell;
 
 use corosensei::trap::CoroutineTrapHandler;
-use corosensei::{Coroutine, Yielder, stack::DefaultStack};
+use corosensei::{Coroutine, Yielder};
 
 use crate::block::Block;
 use crate::panics;
 use crate::site::Site;
-use crate::stack;
+use crate::stack::{self, LaneStack};
 use crate::{Barrier, Collective};
 
 /// How a lane ended.
@@ -40,7 +40,7 @@ pub(crate) struct Request {
     pub(crate) site: Site,
 }
 
-pub(crate) type LaneCoroutine = Coroutine<(), (), Exit, DefaultStack>;
+pub(crate) type LaneCoroutine = Coroutine<(), (), Exit, LaneStack>;
 
 /// The executor's side of a lane.
 pub(crate) struct Lane {
@@ -191,7 +191,7 @@ impl Lane {
 }
 
 /// The coroutine of thread `thread`.
-pub(crate) fn coroutine(block: &Block<'_>, thread: u32, stack: DefaultStack) -> LaneCoroutine {
+pub(crate) fn coroutine(block: &Block<'_>, thread: u32, stack: LaneStack) -> LaneCoroutine {
     let lane = &block.lanes[thread as usize];
     lane.floor.set(stack::floor(&stack));
     let (lane_ptr, body) = (std::ptr::from_ref(lane), std::ptr::from_ref(block.context.lane));

@@ -97,7 +97,9 @@ impl Granule {
         tables: &mut Tables,
     ) -> Option<Conflict> {
         let mut conflict = None;
-        if self.write.time != 0 && !clocks.ordered(u32::from(self.write.thread), self.write.time, by.thread) {
+        let writer = u32::from(self.write.thread);
+        if self.write.time != 0 && writer != by.thread && !clocks.ordered(writer, self.write.time, by.thread)
+        {
             conflict =
                 Some(Conflict { access: Access::Write, thread: self.write.thread, site: self.write.site });
         }
@@ -165,9 +167,20 @@ impl Marks {
     /// An access that is not ordered before what `me` does now.
     #[inline]
     fn unordered(&self, access: Access, me: u32, clocks: &Clocks, tables: &Tables) -> Option<Conflict> {
-        if self.mask == 0 {
+        let only_me = !self.spilled && self.mask == 1 << (me & 31) && u32::from(self.warp) == me >> 5;
+        if self.mask == 0 || only_me {
             return None;
         }
+        self.unordered_among_several(access, me, clocks, tables)
+    }
+
+    fn unordered_among_several(
+        &self,
+        access: Access,
+        me: u32,
+        clocks: &Clocks,
+        tables: &Tables,
+    ) -> Option<Conflict> {
         if self.spilled {
             return tables.tables[self.time_or_table as usize].unordered(access, me, clocks);
         }
@@ -178,7 +191,7 @@ impl Marks {
         let mut others = self.mask;
         if warp == me >> 5 {
             others &= !(1 << (me & 31));
-            if others == 0 || self.time_or_table < clocks.full_of(warp) {
+            if self.time_or_table < clocks.full_of(warp) {
                 return None;
             }
         }
@@ -231,9 +244,6 @@ impl Marks {
 
     fn add_to_table(&mut self, by: Accessor, clocks: &Clocks, tables: &mut Tables) {
         let table = &mut tables.tables[self.time_or_table as usize];
-        if table.latest < clocks.barrier_of(u32::from(table.warp)) {
-            table.keep_other();
-        }
         let warp = u32::from(table.warp);
         let same_warp = warp == by.thread >> 5;
         let past = if same_warp { clocks.full_of(warp) } else { clocks.barrier_of(warp) };
@@ -242,27 +252,17 @@ impl Marks {
         if table.latest < past && other_is_past {
             self.clear(tables);
             *self = Self::one(by);
-            return;
-        }
-        if same_warp {
+        } else if same_warp {
             table.set(by);
-        } else if other_is_past || other_warp == by.thread >> 5 {
+            self.mask = table.mask;
+        } else if other_is_past {
+            // One lane of a second warp is enough: no later write is ordered after both warps' accesses.
             table.other = Mark { time: by.time, thread: by.thread as u16, site: by.site };
         }
-        self.mask = table.mask;
-        self.warp = table.warp;
     }
 }
 
 impl Table {
-    /// Forgets the lanes of `warp`, which a barrier has ordered, in favour of the other warp's.
-    fn keep_other(&mut self) {
-        let Mark { time, thread, site } = std::mem::take(&mut self.other);
-        self.warp = (thread >> 5) as u8;
-        self.mask = 0;
-        self.set(Accessor { thread: u32::from(thread), time, site });
-    }
-
     fn set(&mut self, by: Accessor) {
         let lane = (by.thread & 31) as usize;
         self.mask |= 1 << lane;

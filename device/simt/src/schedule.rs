@@ -17,7 +17,7 @@ use crate::stack::Stacks;
 
 /// Accesses that a lane may do in a row; a little less at random, so that a loop's period cannot hide
 /// from the check for loops that change nothing.
-const SLICE: u32 = 4096;
+const SLICE: u32 = 1024;
 
 /// Why a block gives way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,14 +89,15 @@ impl<'l> Runner<'l> {
         }
     }
 
-    /// One round over the warps, each until its lanes wait for more than the warp can give.
+    /// One round over the warps. Each goes on until its lanes wait for more than the warp can give, or for a
+    /// number of steps that the seed decides, so that warps interleave in many ways.
     fn sweep(&mut self) -> Progress {
         let warps = self.block.warps.len();
         let first = self.random.below(warps as u32) as usize;
         let mut round = Progress::default();
         for step in 0..warps {
             let warp = (first + step) % warps;
-            loop {
+            for _ in 0..1 + self.random.below(4) {
                 let progress = self.run_ready(warp);
                 round.moved |= progress.moved;
                 round.spun = round.spun.max(progress.spun);
@@ -229,6 +230,9 @@ impl<'l> Runner<'l> {
         if kind == Collective::SyncWarp {
             let all = request.mask | state.left.get() == state.exists;
             checker.clocks.sync_warp(warp, request.mask, all);
+            for lane in lanes(request.mask) {
+                self.block.lanes[warp * 32 + lane].result.set(0);
+            }
         } else {
             let mut inputs = Inputs { values: [0; 32], args: [0; 32], widths: [32; 32] };
             for lane in lanes(request.mask) {

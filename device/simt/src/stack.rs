@@ -2,7 +2,7 @@
 
 use std::sync::{Condvar, Mutex, OnceLock, PoisonError};
 
-use corosensei::stack::{DefaultStack, Stack};
+use corosensei::stack::{DefaultStack, Stack, StackPointer};
 
 /// Bytes of stack that a lane has. The page below is a guard: a lane that runs into it ends with a
 /// stack-overflow finding.
@@ -12,8 +12,48 @@ pub const STACK_BYTES: usize = 1 << 20;
 /// before they start.
 const RESERVE: usize = 32 << 10;
 
+/// Stacks whose tops lie at the same place within their pages push each other out of the first-level
+/// cache, so the tops are spread over this many places.
+const COLOURS: usize = 32;
+const COLOUR_BYTES: usize = 128;
+
+/// A mapped stack, used from a little below its top.
+pub(crate) struct LaneStack {
+    mapped: DefaultStack,
+    top: StackPointer,
+}
+
+impl LaneStack {
+    fn new(colour: usize) -> std::io::Result<Self> {
+        let mapped = DefaultStack::new(STACK_BYTES + COLOURS * COLOUR_BYTES)?;
+        let top = mapped.base().get() - colour % COLOURS * COLOUR_BYTES;
+        Ok(Self { top: StackPointer::new(top).expect("an address"), mapped })
+    }
+}
+
+// SAFETY: the stack is a part of one that corosensei has mapped, with the same guard page below.
+unsafe impl Stack for LaneStack {
+    fn base(&self) -> StackPointer {
+        self.top
+    }
+
+    fn limit(&self) -> StackPointer {
+        self.mapped.limit()
+    }
+
+    #[cfg(windows)]
+    fn teb_fields(&self) -> corosensei::stack::StackTebFields {
+        self.mapped.teb_fields()
+    }
+
+    #[cfg(windows)]
+    fn update_teb_fields(&mut self, stack_limit: usize, guaranteed_stack_bytes: usize) {
+        self.mapped.update_teb_fields(stack_limit, guaranteed_stack_bytes);
+    }
+}
+
 struct Pool {
-    free: Vec<DefaultStack>,
+    free: Vec<LaneStack>,
     in_use: usize,
 }
 
@@ -34,7 +74,7 @@ pub(crate) fn most_lanes() -> usize {
 }
 
 /// The stacks of a block's lanes; they return to the pool on drop.
-pub(crate) struct Stacks(Vec<DefaultStack>);
+pub(crate) struct Stacks(Vec<LaneStack>);
 
 impl Stacks {
     /// `count` stacks; waits while other blocks hold too many. `count` is at most [`most_lanes`].
@@ -52,7 +92,7 @@ impl Stacks {
         drop(pool);
         let mut failure = None;
         while stacks.0.len() < count && failure.is_none() {
-            match DefaultStack::new(STACK_BYTES) {
+            match LaneStack::new(stacks.0.len()) {
                 Ok(stack) => stacks.0.push(stack),
                 Err(error) => failure = Some(error),
             }
@@ -67,11 +107,11 @@ impl Stacks {
         }
     }
 
-    pub(crate) fn pop(&mut self) -> DefaultStack {
+    pub(crate) fn pop(&mut self) -> LaneStack {
         self.0.pop().expect("one stack a lane")
     }
 
-    pub(crate) fn push(&mut self, stack: DefaultStack) {
+    pub(crate) fn push(&mut self, stack: LaneStack) {
         self.0.push(stack);
     }
 }
@@ -87,8 +127,8 @@ impl Drop for Stacks {
 }
 
 /// The lowest address at which a lane may still call the executor.
-pub(crate) fn floor(stack: &DefaultStack) -> usize {
-    stack.base().get() - STACK_BYTES + RESERVE
+pub(crate) fn floor(stack: &LaneStack) -> usize {
+    stack.mapped.base().get() - STACK_BYTES - COLOURS * COLOUR_BYTES + RESERVE
 }
 
 /// Whether an address is in the guard below the stack with that [`floor`]. Pages have up to 64 KiB.
