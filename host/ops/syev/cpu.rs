@@ -1,0 +1,67 @@
+//! `cpu`: the solvers of the crate `batchlas-cpu` on the host's cores.
+
+use batchlas_cpu::{Items, syev_c32, syev_c64, syev_f32, syev_f64};
+
+use super::family::{Arrays, Family, Operands, Plan};
+use super::{Jobz, Problem, Uplo};
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::ops::Target;
+use crate::queue::Queue;
+use crate::routes::Params;
+use crate::scalar::Scalar;
+
+pub(crate) struct Cpu;
+
+impl Family for Cpu {
+    fn name(&self) -> &'static str {
+        "cpu"
+    }
+
+    fn can_run(&self, _: &Problem, _: &Params, target: &Target) -> std::result::Result<(), String> {
+        match target.device() {
+            Device::Cpu => Ok(()),
+            other => Err(format!("runs on the device cpu, not on {other}")),
+        }
+    }
+
+    fn plan(&self, problem: &Problem, params: &Params, _: &Target) -> Result<Plan> {
+        // Each thread's storage comes with the thread, not from the queue.
+        Ok(Plan { problem: *problem, family: self.name(), params: params.clone(), workspace_bytes: 0 })
+    }
+
+    fn launch(&self, _: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
+        match operands {
+            Operands::F32(arrays) => run(plan, arrays, syev_f32),
+            Operands::F64(arrays) => run(plan, arrays, syev_f64),
+            Operands::C32(arrays) => run(plan, arrays, syev_c32),
+            Operands::C64(arrays) => run(plan, arrays, syev_c64),
+        }
+    }
+}
+
+fn run<T: Scalar>(
+    plan: &Plan,
+    arrays: Arrays<'_, T>,
+    solve: impl FnOnce(&Items, &mut [T], &mut [T::Real], &mut [i32]),
+) -> Result<()> {
+    let layout = arrays.a.layout();
+    let Problem { n, batch, jobz, uplo, .. } = plan.problem;
+    let items = Items {
+        n,
+        ld: layout.ld(),
+        stride: layout.stride(),
+        batch,
+        upper: uplo == Uplo::Upper,
+        vectors: jobz == Jobz::V,
+    };
+    let a = arrays.a.buffer_mut().as_host_mut_slice();
+    let (w, status) = (arrays.w.as_host_mut_slice(), arrays.status.as_host_mut_slice());
+    match (a, w, status) {
+        (Some(a), Some(w), Some(status)) => {
+            solve(&items, a, w, status);
+            Ok(())
+        }
+        _ => Err(Error::argument("the family cpu takes buffers in host memory")),
+    }
+}

@@ -1,0 +1,65 @@
+//! `syev`: eigenvalues and eigenvectors of symmetric or Hermitian matrices.
+//!
+//! [`solve`] works in place on device memory and does not wait for a GPU;
+//! [`crate::linalg::eigh`] is the same with upload and download around it.
+//!
+//! Each vector's component of largest modulus, the first of equal ones, is
+//! real and positive. The imaginary parts of the diagonal are not read.
+
+mod cpu;
+#[cfg(feature = "kernels")]
+mod cta;
+#[cfg(feature = "kernels")]
+mod cta_fused;
+mod decide;
+mod family;
+mod problem;
+#[cfg(feature = "kernels")]
+mod small;
+mod solve;
+#[cfg(feature = "vendor")]
+mod vendor;
+
+pub use decide::{Decision, Explanation, explain};
+pub use family::Plan;
+pub use problem::Problem;
+pub(crate) use solve::Decided;
+pub use solve::{Options, plan, solve};
+
+pub use super::{Jobz, Target, Uplo};
+use crate::routes::{Family, Key, Kind, Operation, Param};
+
+/// Keys and families of `syev`.
+pub static OPERATION: Operation = Operation {
+    name: "syev",
+    keys: &[
+        Key::Word { name: "dtype", words: &["f32", "f64", "c32", "c64"] },
+        Key::Word { name: "jobz", words: &["V", "N"] },
+        Key::Size { name: "n" },
+        Key::Size { name: "batch" },
+    ],
+    families: &[
+        Family { name: "thread", kind: Kind::Native, params: &[] },
+        Family {
+            name: "cta",
+            kind: Kind::Native,
+            // Warps a block.
+            params: &[Param::Named { name: "warps", min: 1, max: 4 }],
+        },
+        Family { name: "cta_fused", kind: Kind::Native, params: &[] },
+        Family { name: "jacobi", kind: Kind::Native, params: &[] },
+        Family { name: "block", kind: Kind::Native, params: &[] },
+        Family {
+            name: "blocked",
+            kind: Kind::Native,
+            params: &[Param::Named { name: "nb", min: 1, max: 256 }],
+        },
+        Family {
+            name: "two_stage",
+            kind: Kind::Native,
+            params: &[Param::Named { name: "kd", min: 1, max: 256 }],
+        },
+        Family { name: "vendor", kind: Kind::Vendor, params: &[Param::Word(&["xsyev", "syevj"])] },
+        Family { name: "cpu", kind: Kind::Cpu, params: &[] },
+    ],
+};

@@ -1,0 +1,108 @@
+//! Problem, plan, launch: the solve in place.
+
+use super::decide::{Decision, decide};
+use super::family::{Family, Operands, Plan};
+use super::{Jobz, Problem, Target, Uplo};
+use crate::error::{Error, Result};
+use crate::memory::{DeviceBatch, DeviceBuffer};
+use crate::queue::Queue;
+use crate::routes::Pin;
+use crate::scalar::Scalar;
+
+/// How to solve.
+#[derive(Clone, Debug, Default)]
+pub struct Options {
+    /// Whether eigenvectors are wanted.
+    pub jobz: Jobz,
+    /// The triangle that is read.
+    pub uplo: Uplo,
+    /// The family to take; `None`: scoped pin, environment or table.
+    pub route: Option<Pin>,
+}
+
+/// The plan that [`solve`] would follow for a problem on a queue's device,
+/// with the bytes of workspace that it takes. Touches no device.
+///
+/// # Errors
+/// [`Error::Route`] where no family can run the problem or a pin cannot be
+/// honoured; [`Error::Table`], [`Error::Argument`] for malformed settings.
+pub fn plan(problem: &Problem, target: &Target, route: Option<&Pin>) -> Result<(Decision, Plan)> {
+    let decided = Decided::new(problem, target, route)?;
+    let plan = decided.plan(problem.batch, target)?;
+    Ok((decided.decision, plan))
+}
+
+/// A decision with the family that it names.
+pub(crate) struct Decided {
+    pub(crate) decision: Decision,
+    family: &'static dyn Family,
+}
+
+impl Decided {
+    pub(crate) fn new(problem: &Problem, target: &Target, route: Option<&Pin>) -> Result<Self> {
+        let (decision, family) = decide(problem, target, route)?;
+        Ok(Decided { decision, family })
+    }
+
+    /// The plan for a batch of this size, which may be a part of the one decided about.
+    pub(crate) fn plan(&self, batch: usize, target: &Target) -> Result<Plan> {
+        let problem = Problem { batch, ..self.decision.problem };
+        self.family.plan(&problem, self.decision.route.params(), target)
+    }
+
+    /// Solves the batch in `a`, or a part of the one decided about.
+    pub(crate) fn run<T: Scalar>(
+        &self,
+        queue: &Queue,
+        a: &mut DeviceBatch<T>,
+        w: &mut DeviceBuffer<T::Real>,
+        status: &mut DeviceBuffer<i32>,
+    ) -> Result<()> {
+        let plan = self.plan(a.batch(), &Target::of(queue))?;
+        if plan.problem.is_empty() {
+            // Orders of 0 are solved; there is no item without an answer.
+            return queue.fill_bytes(status, 0);
+        }
+        self.family.launch(queue, &plan, Operands::new(a, w, status))
+    }
+}
+
+/// Solves a batch in place: `a` (batch of n by n) is overwritten by the
+/// eigenvectors as columns, or destroyed for values only; `w` receives n
+/// ascending eigenvalues an item, `status` one number an item, as
+/// [`Status`](crate::Status) has it.
+///
+/// On a GPU the call returns before the work is done; nothing waits for the
+/// statuses.
+///
+/// # Errors
+/// [`Error::Argument`] where shapes do not fit or a buffer belongs to another
+/// queue, [`Error::Route`] where no family can run the problem,
+/// [`Error::OutOfMemory`] for the workspace, [`Error::Findings`] from the
+/// executor, and faults of the driver.
+pub fn solve<T: Scalar>(
+    queue: &Queue,
+    a: &mut DeviceBatch<T>,
+    w: &mut DeviceBuffer<T::Real>,
+    status: &mut DeviceBuffer<i32>,
+    options: &Options,
+) -> Result<Decision> {
+    let n = a.layout().order()?;
+    let batch = a.batch();
+    let problem = Problem { dtype: T::DTYPE, n, batch, jobz: options.jobz, uplo: options.uplo };
+    check_len("eigenvalues", w.len(), problem.values()?)?;
+    check_len("statuses", status.len(), batch)?;
+    queue.check_owns(a.buffer())?;
+    queue.check_owns(w)?;
+    queue.check_owns(status)?;
+    let decided = Decided::new(&problem, &Target::of(queue), options.route.as_ref())?;
+    decided.run(queue, a, w, status)?;
+    Ok(decided.decision)
+}
+
+fn check_len(what: &str, got: usize, wanted: usize) -> Result<()> {
+    if got == wanted {
+        return Ok(());
+    }
+    Err(Error::argument(format!("the buffer for {what} has {got} elements, the batch needs {wanted}")))
+}
