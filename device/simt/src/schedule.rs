@@ -228,7 +228,7 @@ impl<'l> Runner<'l> {
         let checker = &mut *self.block.checker.borrow_mut();
         checker.model.counters.collectives += 1;
         if kind == Collective::SyncWarp {
-            let all = request.mask | state.left.get() == state.exists;
+            let all = request.mask == state.exists;
             checker.clocks.sync_warp(warp, request.mask, all);
             for lane in lanes(request.mask) {
                 self.block.lanes[warp * 32 + lane].result.set(0);

@@ -112,6 +112,28 @@ fn sub_warp_masks_order_their_lanes_only() {
 }
 
 #[test]
+fn a_lane_that_has_left_is_ordered_by_nothing() {
+    let (write, read) = (Line::new(), Line::new());
+    let kernel = |guarded: bool| {
+        let (write, read) = (&write, &read);
+        move || {
+            mark!(write, s_set(thread(), 1.0));
+            if guarded {
+                sync_warp(FULL);
+            }
+            if thread() == 9 {
+                return;
+            }
+            sync_warp(FULL & !(1 << 9));
+            mark!(read, s_get(9));
+        }
+    };
+    let error = run(1, 32, 128, kernel(false)).expect_err("a race");
+    expect_among(&error, FindingKind::SharedRace, &[&write, &read]);
+    run(1, 32, 128, kernel(true)).expect("no finding");
+}
+
+#[test]
 fn bytes_of_one_word_do_not_race() {
     let kernel = || {
         s_set_byte(thread(), 1);
