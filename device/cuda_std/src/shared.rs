@@ -171,9 +171,9 @@ impl<T: Copy> Shared<T> {
     #[cfg(not(target_os = "cuda"))]
     #[track_caller]
     pub(crate) fn element(self, i: u32, write: bool) -> *mut T {
-        assert!((i as usize) < self.len, "shared index {i} out of bounds of a view of {} elements", self.len);
         let access = if write { simt::Access::Write } else { simt::Access::Read };
-        let offset = self.offset + i as usize * size_of::<T>();
-        simt::shared_access(offset, size_of::<T>(), align_of::<T>(), access) as *mut T
+        let (bytes, view_bytes) = (size_of::<T>(), self.len * size_of::<T>());
+        let offset = self.offset + i as usize * bytes;
+        simt::shared_view_access(self.offset, view_bytes, offset, bytes, align_of::<T>(), access) as *mut T
     }
 }

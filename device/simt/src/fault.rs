@@ -26,6 +26,25 @@ impl Block<'_> {
     }
 
     #[cold]
+    pub(crate) fn shared_past_view(
+        &self,
+        view_offset: usize,
+        view_bytes: usize,
+        offset: usize,
+        bytes: usize,
+        access: Access,
+        site: Site,
+    ) -> ! {
+        let end = view_offset + view_bytes;
+        let message = format!(
+            "Invalid __shared__ {} of size {bytes} bytes: byte {offset} is out of bounds of a view of bytes \
+             {view_offset}..{end}",
+            verb(access)
+        );
+        self.fault(FindingKind::OutOfBounds, message, "view", access, site)
+    }
+
+    #[cold]
     pub(crate) fn shared_misaligned(
         &self,
         offset: usize,

@@ -269,6 +269,26 @@ pub fn shared_access(offset: usize, bytes: usize, align: usize, access: Access) 
     lane::current().shared_access(offset, bytes, align, access, Location::caller())
 }
 
+/// [`shared_access`] through a view of `view_bytes` bytes from byte `view_offset` on: an access outside the
+/// view is out of bounds even where the block has more shared memory.
+#[inline]
+#[track_caller]
+pub fn shared_view_access(
+    view_offset: usize,
+    view_bytes: usize,
+    offset: usize,
+    bytes: usize,
+    align: usize,
+    access: Access,
+) -> *mut u8 {
+    let (block, site) = (lane::current(), Location::caller());
+    let at = offset.wrapping_sub(view_offset);
+    if at > view_bytes || bytes > view_bytes - at {
+        block.shared_past_view(view_offset, view_bytes, offset, bytes, access, site);
+    }
+    block.shared_access(offset, bytes, align, access, site)
+}
+
 /// Bytes of dynamic shared memory of the block.
 pub fn shared_len() -> usize {
     lane::current().context.launch.shared_bytes

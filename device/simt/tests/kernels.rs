@@ -23,7 +23,8 @@ pub unsafe fn tile_sums<T: Real + Shuffle, const P: u32>(
     if fault != 2 {
         tile.sync();
     }
-    let neighbour = shared.get(thread::thread_idx_x() ^ 1); // read
+    let beyond = if fault == 7 { 64 } else { 0 };
+    let neighbour = shared.get((thread::thread_idx_x() ^ 1) + beyond); // read
     let pair = if tile.rank().is_multiple_of(2) { x + neighbour } else { neighbour + x };
     let sum = if fault == 3 && tile.rank() == 0 {
         tile.any(true); // vote
@@ -150,6 +151,13 @@ fn a_read_past_the_input_names_it() {
     let finding = &error.findings[0];
     assert_eq!(finding.kind, FindingKind::OutOfBounds);
     assert!(finding.message.contains("0 bytes past the end of buffer `input` of 800 bytes"), "{finding}");
+}
+
+#[test]
+fn a_read_past_a_shared_view() {
+    let finding = fault(7);
+    expect(&finding, FindingKind::OutOfBounds, &["read"]);
+    assert!(finding.message.contains("of a view of bytes 0..512"), "{finding}");
 }
 
 #[test]

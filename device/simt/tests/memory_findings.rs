@@ -90,6 +90,23 @@ fn shared_access_past_the_end_and_misaligned() {
 }
 
 #[test]
+fn shared_access_past_its_view() {
+    let line = Line::new();
+    let kernel = |index: usize| {
+        let line = &line;
+        move || {
+            let at = 64_usize.wrapping_add(4 * index);
+            mark!(line, simt::shared_view_access(64, 32, at, 4, 4, simt::Access::Write));
+        }
+    };
+    for index in [8, usize::MAX / 4] {
+        let finding = expect_one(run(1, 1, 128, kernel(index)), FindingKind::OutOfBounds, &[&line]);
+        assert!(finding.message.contains("of a view of bytes 64..96"), "{finding}");
+    }
+    run(1, 1, 128, kernel(7)).expect("no finding");
+}
+
+#[test]
 fn read_of_shared_memory_that_nothing_wrote() {
     let line = Line::new();
     let kernel = |guarded: bool| {
