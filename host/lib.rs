@@ -1,9 +1,11 @@
 //! Batched dense linear algebra whose GPU kernels are written in Rust:
 //! symmetric and Hermitian eigenproblems first.
 
+pub mod check;
 #[cfg(feature = "cuda")]
 pub mod cuda;
 pub mod error;
+pub mod linalg;
 pub mod ops;
 pub mod routes;
 #[cfg(feature = "vendor")]

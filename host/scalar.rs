@@ -96,7 +96,7 @@ pub trait Scalar:
     sealed::Sealed
     + num_traits::NumAssign
     + std::ops::Neg<Output = Self>
-    + bytemuck::Pod
+    + crate::memory::DeviceElement
     + Default
     + fmt::Debug
     + fmt::Display

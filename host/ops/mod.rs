@@ -5,6 +5,15 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
+use crate::routes::Operation;
+
+pub mod syev;
+mod target;
+
+pub use target::Target;
+
+/// Every operation that has families and tables.
+pub static OPERATIONS: &[&Operation] = &[&syev::OPERATION];
 
 /// Whether eigenvectors are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]

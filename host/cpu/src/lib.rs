@@ -19,6 +19,7 @@ mod element;
 mod faer_solver;
 mod item;
 mod lanes;
+mod quality;
 mod scale;
 mod solver;
 mod steqr;
@@ -26,6 +27,7 @@ mod sterf;
 mod sytrd;
 
 pub use batch::Items;
+pub use quality::{Planes, departure_from_orthonormal, relative_residual};
 pub use solver::{syev_c32, syev_c64, syev_f32, syev_f64};
 
 /// Status of an item that converged.

@@ -1,0 +1,106 @@
+//! How good results are: the measures of the numerical contract, computed in
+//! double precision. The command line's `--check` and the tests share them.
+
+use batchlas_cpu::{Planes, departure_from_orthonormal, relative_residual};
+use rayon::prelude::*;
+
+use crate::batch::{Batch, BatchRef};
+use crate::error::{Error, Result};
+use crate::linalg::Eigh;
+use crate::ops::Uplo;
+use crate::scalar::{Real, Scalar};
+
+/// Residual and orthogonality are at most this for a result that keeps the contract.
+pub const LIMIT: f64 = 10.0;
+
+/// The worst of a batch.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Quality {
+    /// max ||A V - V L||_F / (n eps ||A||_F)
+    pub max_residual: f64,
+    /// max ||V^H V - I||_F / (n eps)
+    pub max_orthogonality: f64,
+    /// Items without a result, which the maxima leave out.
+    pub failed_items: usize,
+}
+
+impl Quality {
+    /// Whether both maxima are within [`LIMIT`].
+    pub fn is_ok(&self) -> bool {
+        // Written so that a NaN fails.
+        self.max_residual <= LIMIT && self.max_orthogonality <= LIMIT
+    }
+}
+
+/// Measures the vectors of a solve against the matrices that it was given.
+///
+/// Costs some n^3 multiply-adds an item, on all cores.
+///
+/// # Errors
+/// [`Error::Argument`] where the solve has no vectors or another shape.
+pub fn quality<'a, T: Scalar>(
+    a: impl Into<BatchRef<'a, T>>,
+    uplo: Uplo,
+    solved: &Eigh<T>,
+) -> Result<Quality> {
+    let a = a.into();
+    let n = a.layout().order()?;
+    let vectors = solved.vectors.as_ref().ok_or_else(|| Error::argument("values alone have no residual"))?;
+    let (batch, shape) = (a.layout().batch(), vectors.layout());
+    if (shape.rows(), shape.batch(), solved.status.len()) != (n, batch, batch) {
+        return Err(Error::argument("the solve is of another batch"));
+    }
+    let unit = n.max(1) as f64 * T::DTYPE.epsilon();
+    let measured: Vec<Option<(f64, f64)>> = (0..batch)
+        .into_par_iter()
+        .map(|item| {
+            if !solved.status[item].is_ok() {
+                return None;
+            }
+            let w: Vec<f64> = solved.values_of(item).iter().map(|x| x.widen()).collect();
+            let (a, v) = (whole(a, item, uplo), planes(vectors, item));
+            Some((relative_residual(n, &a, &v, &w) / unit, departure_from_orthonormal(n, &v) / unit))
+        })
+        .collect();
+    let failed_items = measured.iter().filter(|m| m.is_none()).count();
+    let worst = |f: fn(&(f64, f64)) -> f64| measured.iter().flatten().map(f).fold(0.0, max_or_nan);
+    Ok(Quality { max_residual: worst(|m| m.0), max_orthogonality: worst(|m| m.1), failed_items })
+}
+
+/// The larger one; a NaN wins.
+fn max_or_nan(x: f64, y: f64) -> f64 {
+    if x.is_nan() || x >= y { x } else { y }
+}
+
+/// Both triangles of an item from the one that is read.
+fn whole<T: Scalar>(a: BatchRef<'_, T>, item: usize, uplo: Uplo) -> Planes {
+    let n = a.layout().rows();
+    let mut out = Planes { re: vec![0.0; n * n], im: Vec::new() };
+    if T::DTYPE.is_complex() {
+        out.im = vec![0.0; n * n];
+    }
+    for j in 0..n {
+        for i in j..n {
+            let x = match uplo {
+                Uplo::Lower => a.get(item, i, j),
+                Uplo::Upper => a.get(item, j, i).conj(),
+            };
+            out.re[j * n + i] = x.re().widen();
+            out.re[i * n + j] = x.re().widen();
+            if T::DTYPE.is_complex() && i != j {
+                out.im[j * n + i] = x.im().widen();
+                out.im[i * n + j] = -x.im().widen();
+            }
+        }
+    }
+    out
+}
+
+fn planes<T: Scalar>(a: &Batch<T>, item: usize) -> Planes {
+    let columns = (0..a.cols()).flat_map(|j| a.column(item, j));
+    let im = |x: &T| x.im().widen();
+    Planes {
+        re: columns.clone().map(|x| x.re().widen()).collect(),
+        im: if T::DTYPE.is_complex() { columns.map(im).collect() } else { Vec::new() },
+    }
+}

@@ -1,0 +1,190 @@
+//! Whole jobs on host matrices: upload, solve, download.
+
+use crate::batch::{Batch, BatchRef, Layout};
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::memory::{DeviceBatch, DeviceBuffer};
+use crate::ops::syev::{Decided, Decision, Problem};
+use crate::ops::{Jobz, Target, Uplo};
+use crate::queue::Queue;
+use crate::routes::{Pin, RouteError, tune};
+use crate::scalar::Scalar;
+use crate::status::Status;
+
+/// How [`eigh_with`] solves.
+#[derive(Clone, Debug, Default)]
+pub struct EighOptions {
+    /// Whether eigenvectors are wanted.
+    pub jobz: Jobz,
+    /// The triangle that is read; the other one is never read.
+    pub uplo: Uplo,
+    /// The family to take; `None`: scoped pin, environment or table.
+    pub route: Option<Pin>,
+    /// Where no family can run the shape on the queue's device, take the CPU
+    /// and say so in the decision's note. A pin that cannot run stays an error.
+    pub or_cpu: bool,
+}
+
+/// Eigenvalues and eigenvectors of a batch.
+#[derive(Clone, Debug)]
+pub struct Eigh<T: Scalar> {
+    /// n ascending eigenvalues an item, item after item.
+    pub values: Vec<T::Real>,
+    /// Column k of an item is the vector of its k-th eigenvalue; `None` for values only.
+    pub vectors: Option<Batch<T>>,
+    /// One status an item; an item that failed has NaN values and vectors.
+    pub status: Vec<Status>,
+    /// The family that solved it, and why it was taken.
+    pub route: Decision,
+}
+
+impl<T: Scalar> Eigh<T> {
+    /// The eigenvalues of an item, ascending.
+    ///
+    /// # Panics
+    /// Outside the batch.
+    pub fn values_of(&self, item: usize) -> &[T::Real] {
+        let n = self.route.problem.n;
+        &self.values[item * n..(item + 1) * n]
+    }
+
+    /// Number of items without a result.
+    pub fn failed(&self) -> usize {
+        self.status.iter().filter(|s| !s.is_ok()).count()
+    }
+}
+
+/// Eigenvalues and orthonormal eigenvectors of a batch of symmetric or
+/// Hermitian matrices (batch of n by n, the lower triangle is read).
+///
+/// `a` is preserved. Column k of an item's vectors belongs to its k-th
+/// eigenvalue; the component of largest modulus, the first of equal ones, is
+/// real and positive. An item that cannot be solved has a [`Status`] and NaN
+/// results, and touches no other.
+///
+/// On a GPU the cost is the solve and two copies over the bus; a batch that
+/// does not fit the memory goes through in parts.
+///
+/// # Errors
+/// [`Error::Argument`] for matrices that are not square,
+/// [`Error::Route`] where no family can run the shape on the queue's device,
+/// [`Error::OutOfMemory`] where not even one item fits, and faults of the device.
+pub fn eigh<'a, T: Scalar>(queue: &Queue, a: impl Into<BatchRef<'a, T>>) -> Result<Eigh<T>> {
+    eigh_with(queue, a, &EighOptions::default())
+}
+
+/// Eigenvalues only: as [`eigh`], without vectors and at a fraction of the cost.
+///
+/// # Errors
+/// As [`eigh`].
+pub fn eigvalsh<'a, T: Scalar>(queue: &Queue, a: impl Into<BatchRef<'a, T>>) -> Result<Eigh<T>> {
+    eigh_with(queue, a, &EighOptions { jobz: Jobz::N, ..EighOptions::default() })
+}
+
+/// As [`eigh`], with options.
+///
+/// # Errors
+/// As [`eigh`], and [`Error::Route`] for a pin that cannot be honoured.
+pub fn eigh_with<'a, T: Scalar>(
+    queue: &Queue,
+    a: impl Into<BatchRef<'a, T>>,
+    options: &EighOptions,
+) -> Result<Eigh<T>> {
+    let a = a.into();
+    let n = a.layout().order()?;
+    let batch = a.layout().batch();
+    let problem = Problem { dtype: T::DTYPE, n, batch, jobz: options.jobz, uplo: options.uplo };
+    let values = problem.values()?;
+    match Decided::new(&problem, &Target::of(queue), options.route.as_ref()) {
+        Ok(decided) => solve_parts(queue, a, values, decided),
+        Err(Error::Route(RouteError::None { shape, .. }))
+            if options.or_cpu && queue.device() != Device::Cpu =>
+        {
+            let mut decided = Decided::new(&problem, &Target::CPU, None)?;
+            let device = queue.device();
+            decided.decision.note = Some(format!("no family can run {shape} on {device}: the CPU solves it"));
+            solve_parts(&Queue::cpu(), a, values, decided)
+        }
+        Err(error) => Err(error),
+    }
+}
+
+/// Solves the batch in as many parts as the memory asks for. The family was
+/// decided for the whole batch, so that the parts agree.
+fn solve_parts<T: Scalar>(
+    queue: &Queue,
+    a: BatchRef<'_, T>,
+    values: usize,
+    decided: Decided,
+) -> Result<Eigh<T>> {
+    let Problem { n, batch, jobz, .. } = decided.decision.problem;
+    let mut out = Output {
+        values: vec![num_traits::Zero::zero(); values],
+        vectors: (jobz == Jobz::V).then(|| Batch::zeros(n, n, batch)),
+        status: vec![0; batch],
+    };
+    let mut part = part_items::<T>(queue, &decided)?;
+    let mut first = 0;
+    while first < batch {
+        let count = part.min(batch - first);
+        match solve_part(queue, a, first, count, &decided, &mut out) {
+            Ok(()) => first += count,
+            // Fragmentation, or another process: half as many items need half as much.
+            Err(Error::OutOfMemory { .. }) if count > 1 => part = count / 2,
+            Err(error) => return Err(error),
+        }
+    }
+    let status = out.status.into_iter().map(Status).collect();
+    Ok(Eigh { values: out.values, vectors: out.vectors, status, route: decided.decision })
+}
+
+struct Output<T: Scalar> {
+    values: Vec<T::Real>,
+    vectors: Option<Batch<T>>,
+    status: Vec<i32>,
+}
+
+/// Items of one part: the tuning parameter, or what three quarters of the
+/// GPU's free memory hold.
+fn part_items<T: Scalar>(queue: &Queue, decided: &Decided) -> Result<usize> {
+    let Problem { n, batch, .. } = decided.decision.problem;
+    if let Some(items) = tune::CHUNK_ITEMS.from_env()? {
+        return Ok(items as usize);
+    }
+    let Some(memory) = queue.memory_info()? else { return Ok(batch.max(1)) };
+    let target = Target::of(queue);
+    let workspace = decided.plan(batch, &target)?.workspace_bytes.div_ceil(batch.max(1));
+    let arrays = n * n * size_of::<T>() + n * size_of::<T::Real>() + size_of::<i32>();
+    let fit = memory.free / 4 * 3 / (arrays + workspace).max(1) as u64;
+    Ok(usize::try_from(fit).unwrap_or(usize::MAX).clamp(1, batch.max(1)))
+}
+
+fn solve_part<T: Scalar>(
+    queue: &Queue,
+    a: BatchRef<'_, T>,
+    first: usize,
+    count: usize,
+    decided: &Decided,
+    out: &mut Output<T>,
+) -> Result<()> {
+    let n = decided.decision.problem.n;
+    let mut matrices = DeviceBatch::upload(queue, items(a, first, count)?)?;
+    let mut w: DeviceBuffer<T::Real> = queue.alloc(count * n)?;
+    let mut status: DeviceBuffer<i32> = queue.alloc(count)?;
+    decided.run(queue, &mut matrices, &mut w, &mut status)?;
+    queue.download_into(&w, &mut out.values[first * n..(first + count) * n])?;
+    queue.download_into(&status, &mut out.status[first..first + count])?;
+    if let Some(vectors) = &mut out.vectors {
+        let place = &mut vectors.as_mut_slice()[first * n * n..(first + count) * n * n];
+        queue.download_into(matrices.buffer(), place)?;
+    }
+    Ok(())
+}
+
+/// Items first..first + count of a batch.
+fn items<T: Scalar>(a: BatchRef<'_, T>, first: usize, count: usize) -> Result<BatchRef<'_, T>> {
+    let l = a.layout();
+    let layout = Layout::new(l.rows(), l.cols(), l.ld(), l.stride(), count)?;
+    let start = if l.is_empty() { 0 } else { first * l.stride() };
+    BatchRef::new(&a.as_slice()[start..], layout)
+}

@@ -1,0 +1,189 @@
+//! Where tables come from: embedded, or read from `BATCHLAS_TUNED_DIR`; and
+//! which architecture borrows from which.
+
+use std::collections::{HashMap, HashSet};
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::error::TableError;
+use super::operation::Operation;
+use super::table::Table;
+use crate::device::Arch;
+use crate::error::{Error, Result};
+
+/// The tables of this build: operation, architecture, text.
+const EMBEDDED: &[(&str, Arch, &str)] = &[
+    ("syev", Arch(89), include_str!("../../tuned/syev.sm_89.txt")),
+    ("syev", Arch(90), include_str!("../../tuned/syev.sm_90.txt")),
+];
+
+/// Which table an architecture without its own borrows: cards of like balance
+/// first (f64 at half rate from sm_90, at a fraction of it from sm_89).
+const BORROWS: &[(Arch, Arch)] = &[
+    (Arch(80), Arch(90)),
+    (Arch(86), Arch(89)),
+    (Arch(87), Arch(89)),
+    (Arch(100), Arch(90)),
+    (Arch(103), Arch(90)),
+    (Arch(120), Arch(89)),
+    (Arch(121), Arch(89)),
+];
+
+/// The variable that names a folder whose tables replace the embedded ones.
+pub const TUNED_DIR: &str = "BATCHLAS_TUNED_DIR";
+
+/// A table, and a note where it is borrowed.
+#[derive(Clone, Debug)]
+pub struct Found {
+    /// The table.
+    pub table: Arc<Table>,
+    /// Says that it is borrowed, and from which architecture.
+    pub note: Option<String>,
+}
+
+/// The table of an operation for an architecture, or the one it borrows. The
+/// first time that one is borrowed, a line on stderr says so.
+///
+/// # Errors
+/// [`Error::Table`] where a table is malformed or there is none at all.
+pub fn table(operation: &'static Operation, arch: Arch) -> Result<Found> {
+    let dir = std::env::var_os(TUNED_DIR).filter(|d| !d.is_empty()).map(PathBuf::from);
+    let found = match &dir {
+        Some(dir) => find(operation, arch, &archs_in(operation, dir)?, |a| read(operation, dir, a)),
+        None => {
+            let archs: Vec<Arch> =
+                EMBEDDED.iter().filter(|(op, ..)| *op == operation.name).map(|(_, a, _)| *a).collect();
+            find(operation, arch, &archs, |a| embedded(operation, a))
+        }
+    }?;
+    if let Some(note) = &found.note {
+        warn_once(note);
+    }
+    Ok(found)
+}
+
+/// The architectures that have a table of their own, in ascending order.
+///
+/// # Errors
+/// A folder in `BATCHLAS_TUNED_DIR` that cannot be read.
+pub fn architectures(operation: &'static Operation) -> Result<Vec<Arch>> {
+    match std::env::var_os(TUNED_DIR).filter(|d| !d.is_empty()) {
+        Some(dir) => archs_in(operation, Path::new(&dir)),
+        None => Ok(EMBEDDED.iter().filter(|(op, ..)| *op == operation.name).map(|(_, a, _)| *a).collect()),
+    }
+}
+
+fn find(
+    operation: &'static Operation,
+    arch: Arch,
+    archs: &[Arch],
+    load: impl Fn(Arch) -> Result<Arc<Table>>,
+) -> Result<Found> {
+    if archs.contains(&arch) {
+        return Ok(Found { table: load(arch)?, note: None });
+    }
+    let Some(lender) = lender(arch, archs) else {
+        let file = format!("{}.{arch}.txt", operation.name);
+        return Err(
+            TableError { file, line: 0, reason: "there is no table, for any architecture".into() }.into()
+        );
+    };
+    let note = format!("there is no {} table for {arch}; it borrows the one of {lender}", operation.name);
+    Ok(Found { table: load(lender)?, note: Some(note) })
+}
+
+/// The listed lender where it has a table, else the nearest number, the older of two.
+fn lender(arch: Arch, archs: &[Arch]) -> Option<Arch> {
+    let listed = BORROWS.iter().find(|(a, _)| *a == arch).map(|(_, lender)| *lender);
+    listed
+        .filter(|l| archs.contains(l))
+        .or_else(|| archs.iter().copied().min_by_key(|a| (a.0.abs_diff(arch.0), a.0)))
+}
+
+fn embedded(operation: &'static Operation, arch: Arch) -> Result<Arc<Table>> {
+    static PARSED: Mutex<Option<HashMap<(&'static str, Arch), Arc<Table>>>> = Mutex::new(None);
+    let mut parsed = PARSED.lock().unwrap_or_else(PoisonError::into_inner);
+    let parsed = parsed.get_or_insert_default();
+    if let Some(table) = parsed.get(&(operation.name, arch)) {
+        return Ok(Arc::clone(table));
+    }
+    let (.., text) = EMBEDDED
+        .iter()
+        .find(|(op, a, _)| *op == operation.name && *a == arch)
+        .expect("the caller found it in the list");
+    let source = format!("tuned/{}.{arch}.txt", operation.name);
+    let table = Arc::new(Table::parse(operation, &source, text)?);
+    parsed.insert((operation.name, arch), Arc::clone(&table));
+    Ok(table)
+}
+
+/// Reads a file of the folder; read again only when it has changed.
+fn read(operation: &'static Operation, dir: &Path, arch: Arch) -> Result<Arc<Table>> {
+    type Cache = HashMap<PathBuf, (String, Arc<Table>)>;
+    static READ: Mutex<Option<Cache>> = Mutex::new(None);
+    let path = dir.join(format!("{}.{arch}.txt", operation.name));
+    let text = std::fs::read_to_string(&path).map_err(|source| Error::Io { path: path.clone(), source })?;
+    let mut cache = READ.lock().unwrap_or_else(PoisonError::into_inner);
+    let cache = cache.get_or_insert_default();
+    if let Some((old, table)) = cache.get(&path)
+        && *old == text
+    {
+        return Ok(Arc::clone(table));
+    }
+    let table = Arc::new(Table::parse(operation, &path.display().to_string(), &text)?);
+    if table.arch() != arch {
+        let reason = format!("the header says {}, the file's name {arch}", table.arch());
+        return Err(TableError { file: path.display().to_string(), line: 0, reason }.into());
+    }
+    cache.insert(path, (text, Arc::clone(&table)));
+    Ok(table)
+}
+
+fn archs_in(operation: &Operation, dir: &Path) -> Result<Vec<Arch>> {
+    let io = |source| Error::Io { path: dir.to_owned(), source };
+    let mut archs = Vec::new();
+    for entry in std::fs::read_dir(dir).map_err(io)? {
+        let name = entry.map_err(io)?.file_name();
+        let arch: Option<Arch> = name
+            .to_str()
+            .and_then(|n| n.strip_prefix(operation.name)?.strip_prefix('.')?.strip_suffix(".txt"))
+            .and_then(|a| a.parse().ok());
+        archs.extend(arch);
+    }
+    archs.sort_unstable();
+    Ok(archs)
+}
+
+fn warn_once(note: &str) {
+    static SAID: Mutex<Option<HashSet<String>>> = Mutex::new(None);
+    let mut said = SAID.lock().unwrap_or_else(PoisonError::into_inner);
+    if said.get_or_insert_default().insert(note.to_owned()) {
+        eprintln!("batchlas: {note}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn listed_lenders_come_first_and_the_nearest_number_after() {
+        let both = [Arch(89), Arch(90)];
+        assert_eq!(lender(Arch(80), &both), Some(Arch(90)));
+        assert_eq!(lender(Arch(86), &both), Some(Arch(89)));
+        assert_eq!(lender(Arch(120), &both), Some(Arch(89)));
+        assert_eq!(lender(Arch(100), &[Arch(89)]), Some(Arch(89)));
+        assert_eq!(lender(Arch(75), &both), Some(Arch(89)));
+        assert_eq!(lender(Arch(130), &both), Some(Arch(90)));
+        assert_eq!(lender(Arch(90), &[]), None);
+    }
+
+    #[test]
+    fn embedded_tables_parse_and_carry_their_architecture() {
+        for (op, arch, _) in EMBEDDED {
+            let operation = crate::ops::OPERATIONS.iter().find(|o| o.name == *op).unwrap();
+            let table = embedded(operation, *arch).unwrap();
+            assert_eq!(table.arch(), *arch);
+        }
+    }
+}
