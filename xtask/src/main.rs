@@ -1,2 +1,81 @@
-//! xtask
-fn main() {}
+//! Chores of the workspace, run as `cargo xtask COMMAND`.
+
+mod demo;
+mod dependents;
+mod doctor;
+mod gpu;
+mod junit;
+mod kernels;
+mod npy;
+mod process;
+mod progress;
+mod setup;
+mod stub;
+mod suite;
+
+use std::process::ExitCode;
+
+use process::Failure;
+
+const HELP: &str = "\
+Chores of the BatchLAS workspace.
+
+Usage: cargo xtask COMMAND
+
+To get going:
+  setup            installs what is missing to build GPU kernels; says what it does and what it cannot
+  doctor           checks the same and changes nothing
+  demo             sets up, builds, and computes the spectra of 162 molecules on the best device
+  test             sets up, then formatting, lints, documentation, all tests, dependents
+
+Kernels:
+  ledger [--check] writes device/ledger.txt: registers and memory of every kernel (needs ptxas)
+  ptx DIR          compiles the kernels into DIR, for machines without a device compiler (BATCHLAS_PTX_DIR)
+
+GPU:
+  gpu-suite        runs the GPU tests here; writes target/gpu-suite/{junit.xml,log.txt}
+  gpu-pack         makes gpu-pack/: tests and benches for a GPU machine without Rust (run gpu-pack/run.sh)
+
+Dependents:
+  stub DIR         writes the empty libcuda.so that builds with feature `cuda` link without a CUDA toolkit;
+                   then: export CUDA_LIBRARY_PATH=DIR
+";
+
+fn main() -> ExitCode {
+    // rustc starts this program again as its linker, for `ptx` and `ledger`.
+    if cuda_builder::act_as_linker() {
+        return ExitCode::SUCCESS;
+    }
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    let words: Vec<&str> = args.iter().map(String::as_str).collect();
+    match run(&words) {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("error: {failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(words: &[&str]) -> Result<(), Failure> {
+    match words {
+        [] | ["help" | "--help" | "-h"] => {
+            print!("{HELP}");
+            Ok(())
+        }
+        ["setup"] => setup::run(),
+        ["doctor"] => doctor::run(),
+        ["demo"] => demo::run(),
+        ["test"] => suite::run(),
+        ["ledger"] => kernels::write_ledger(),
+        ["ledger", "--check"] => kernels::check_ledger(),
+        ["ptx", folder] => kernels::export(folder.as_ref()),
+        ["gpu-suite"] => gpu::suite(),
+        ["gpu-pack"] => gpu::pack(),
+        ["stub", folder] => stub::write(folder.as_ref()),
+        [command, ..] => Err(Failure::new(format!(
+            "cannot read `{}`; see cargo xtask help",
+            [&[*command], &words[1..]].concat().join(" ")
+        ))),
+    }
+}

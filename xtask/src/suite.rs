@@ -1,0 +1,80 @@
+//! `cargo xtask test`: everything that must hold before a change lands.
+
+use std::time::{Duration, Instant};
+
+use crate::process::{self, Failure, cargo};
+use crate::{dependents, kernels, progress, setup};
+
+/// Runs the command: each step, even after one failed, and a summary.
+pub fn run() -> Result<(), Failure> {
+    let mut steps = Steps::default();
+    if !steps.run("setup", || setup::ensure().map(drop)) {
+        return steps.finish();
+    }
+    steps.run("formatting", || cargo_step(&["fmt", "--all", "--check"], &[]));
+    steps.run("lints", || {
+        let args = ["clippy", "--workspace", "--all-targets", "--all-features", "--", "-D", "warnings"];
+        cargo_step(&args, &[])
+    });
+    steps.run("documentation", || {
+        cargo_step(&["doc", "--workspace", "--no-deps", "--all-features"], &[("RUSTDOCFLAGS", "-D warnings")])
+    });
+    steps.run("tests", || cargo_step(&["test", "--workspace", "--all-features", "--no-fail-fast"], &[]));
+    steps.run("ledger of kernels", kernels::check_ledger);
+    steps.run("dependents", dependents::run);
+    steps.finish()
+}
+
+fn cargo_step(args: &[&str], env: &[(&str, &str)]) -> Result<(), Failure> {
+    let mut command = cargo();
+    command.args(args).envs(env.iter().copied());
+    progress::watching(|| process::run(&mut command))
+}
+
+#[derive(Default)]
+struct Steps {
+    done: Vec<(&'static str, Duration, Result<(), Failure>)>,
+}
+
+impl Steps {
+    fn run(&mut self, name: &'static str, step: impl FnOnce() -> Result<(), Failure>) -> bool {
+        println!("== {name}");
+        let start = Instant::now();
+        let result = step();
+        if let Err(failure) = &result {
+            println!("{failure}");
+        }
+        let fine = result.is_ok();
+        self.done.push((name, start.elapsed(), result));
+        fine
+    }
+
+    fn finish(self) -> Result<(), Failure> {
+        println!("== summary");
+        for (name, took, result) in &self.done {
+            let verdict = if result.is_ok() { "passed" } else { "FAILED" };
+            println!("{verdict}  {:>6.1} s  {name}", took.as_secs_f64());
+        }
+        let failed = self.done.iter().filter(|(_, _, result)| result.is_err()).count();
+        println!("{} passed, {failed} failed", self.done.len() - failed);
+        if failed == 0 {
+            Ok(())
+        } else {
+            Err(Failure::new(format!("{failed} of {} steps failed", self.done.len())))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_failed_step_fails_the_whole() {
+        let mut steps = Steps::default();
+        assert!(steps.run("a", || Ok(())));
+        assert!(!steps.run("b", || Err(Failure::new("no"))));
+        assert!(steps.run("c", || Ok(())));
+        assert_eq!(steps.finish().unwrap_err().to_string(), "1 of 3 steps failed");
+    }
+}
