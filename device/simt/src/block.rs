@@ -164,7 +164,7 @@ impl<'l> Block<'l> {
     }
 
     pub(crate) fn place(&self, what: &str, thread: u32, site: Option<Site>) -> Place {
-        Place { what: what.to_owned(), block: self.index, thread, site }
+        Place { what: what.to_owned(), block: self.index, thread, site, source: None }
     }
 
     #[inline]

@@ -169,19 +169,16 @@ fn name(request: &Request) -> String {
 /// Reports of lanes that ended in a fault.
 impl Block<'_> {
     pub(crate) fn panic_report(&self, thread: u32, panic: PanicReport) -> Report {
-        let message = match &panic.place {
-            Some((file, line, column)) => {
-                format!("Kernel panicked at {file}:{line}:{column}: {}", panic.message)
+        let message = format!("Kernel panicked: {}", panic.message);
+        let subject = format!("{message} {:?}", panic.place);
+        let place = match panic.place {
+            Some(source) => Place { source: Some(source), ..self.place("Panic", thread, None) },
+            None => {
+                let last = self.lanes[thread as usize].last_site.get();
+                self.place("Panic after the last call", thread, last)
             }
-            None => format!("Kernel panicked: {}", panic.message),
         };
-        let last = self.lanes[thread as usize].last_site.get();
-        Report {
-            kind: FindingKind::Panic,
-            subject: message.clone(),
-            message,
-            places: vec![self.place("Panic after the last access", thread, last)],
-        }
+        Report { kind: FindingKind::Panic, message, subject, places: vec![place] }
     }
 
     pub(crate) fn trap_report(&self, thread: u32, address: usize) -> Report {
@@ -192,7 +189,7 @@ impl Block<'_> {
                 kind: FindingKind::StackOverflow,
                 message: format!("Stack overflow: the lane stack of {STACK_BYTES} bytes is used up"),
                 subject: String::new(),
-                places: vec![self.place("Stack overflow after the last access", thread, last)],
+                places: vec![self.place("Stack overflow after the last call", thread, last)],
             }
         } else {
             Report {
@@ -202,7 +199,7 @@ impl Block<'_> {
                      {address:#x}"
                 ),
                 subject: String::new(),
-                places: vec![self.place("Fault after the last access", thread, last)],
+                places: vec![self.place("Fault after the last call", thread, last)],
             }
         }
     }

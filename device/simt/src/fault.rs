@@ -68,7 +68,8 @@ impl Block<'_> {
         let distance = if addr < view_base {
             format!("{} bytes before the start", view_base - addr)
         } else {
-            format!("{} bytes past the end", addr.saturating_sub(end))
+            let element = (addr - view_base) / bytes.max(1);
+            format!("element {element}, {} bytes past the end", addr.saturating_sub(end))
         };
         let buffer = self.context.map.at(view_base, view_bytes);
         let name = match buffer {

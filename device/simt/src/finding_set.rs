@@ -14,6 +14,8 @@ pub(crate) struct Place {
     pub(crate) block: u32,
     pub(crate) thread: u32,
     pub(crate) site: Option<Site>,
+    /// File, line and column where they are known and `site` is not.
+    pub(crate) source: Option<(String, u32, u32)>,
 }
 
 /// A fault as the checker sees it, before the kernel's name is added.
@@ -115,13 +117,10 @@ impl FindingSet {
 }
 
 fn finish(report: Report, repeats: u64, kernel: &str, entry: &str) -> Finding {
-    let side = |place: Place| Side {
-        what: place.what,
-        block: place.block,
-        thread: place.thread,
-        file: place.site.map_or_else(String::new, |site| site.file().to_owned()),
-        line: place.site.map_or(0, |site| site.line()),
-        column: place.site.map_or(0, |site| site.column()),
+    let side = |place: Place| {
+        let from_site = |site: Site| (site.file().to_owned(), site.line(), site.column());
+        let (file, line, column) = place.source.or(place.site.map(from_site)).unwrap_or_default();
+        Side { what: place.what, block: place.block, thread: place.thread, file, line, column }
     };
     Finding {
         kind: report.kind,

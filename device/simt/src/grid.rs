@@ -7,19 +7,22 @@ use crate::finding_set::Report;
 use crate::launch::{Commit, Idle, invalid_report};
 use crate::schedule::{Runner, Stop};
 use crate::seed::Random;
+use crate::stack::Stacks;
 
 /// Runs a cooperative launch.
 pub(crate) fn run(context: &Context<'_>) -> Commit {
     let mut commit = Commit::new();
-    let runners: std::io::Result<Vec<_>> =
-        (0..context.launch.grid).map(|index| Runner::new(context, index)).collect();
-    let mut runners = match runners {
-        Ok(runners) => runners,
+    // All at once: two launches that each waited for the rest of theirs would wait for ever.
+    let block = context.launch.block as usize;
+    let mut stacks = match Stacks::take(context.launch.grid as usize * block) {
+        Ok(stacks) => stacks,
         Err(error) => {
             commit.findings.add(invalid_report(format!("no memory for the stacks of the grid: {error}")));
             return commit;
         }
     };
+    let mut runners: Vec<_> =
+        (0..context.launch.grid).map(|index| Runner::new(context, index, stacks.split(block))).collect();
     let mut random = Random::new(context.launch.seed, u64::MAX);
     let mut idle = Idle::default();
     loop {

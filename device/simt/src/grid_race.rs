@@ -157,6 +157,7 @@ fn report(
         block: touch.block - 1,
         thread: u32::from(touch.thread),
         site: Some(sites.get(touch.site)),
+        source: None,
     };
     Report {
         kind: FindingKind::GlobalRace,

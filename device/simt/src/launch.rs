@@ -14,6 +14,7 @@ use crate::grid_race::GridTouches;
 use crate::schedule::{Outcome, Runner, Stop};
 use crate::seed::Random;
 use crate::site::SiteTable;
+use crate::stack::Stacks;
 use crate::{Launch, grid, lane, panics, stack, trap};
 
 /// Most threads a block, as on every NVIDIA GPU.
@@ -174,8 +175,8 @@ fn launch_order(launch: &Launch<'_>) -> Vec<u32> {
 }
 
 fn run_block(context: &Context<'_>, index: u32) -> Outcome {
-    let mut runner = match Runner::new(context, index) {
-        Ok(runner) => runner,
+    let mut runner = match Stacks::take(context.launch.block as usize) {
+        Ok(stacks) => Runner::new(context, index, stacks),
         Err(error) => return no_stacks(&error),
     };
     trap::install();

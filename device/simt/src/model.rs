@@ -15,12 +15,13 @@ pub(crate) enum Space {
     Collective,
 }
 
+const SPACES: [Space; 3] = [Space::Shared, Space::Global, Space::Collective];
+
 /// One warp access while its lanes arrive.
 #[derive(Clone)]
 struct Group {
     mask: u32,
     bytes: u32,
-    space: Space,
     /// By lane: the 4-byte word of shared memory, or the 32-byte sector of global memory.
     units: [u32; 32],
 }
@@ -37,7 +38,6 @@ struct SiteState {
 
 #[derive(Default, Clone, Copy)]
 struct Totals {
-    space: Option<Space>,
     warp_accesses: u64,
     lanes: u64,
     conflicts: u64,
@@ -46,8 +46,9 @@ struct Totals {
 
 /// Groups of the running segment, and the totals of a block.
 pub(crate) struct Model {
+    /// By source place and space.
     sites: Vec<SiteState>,
-    touched: Vec<SiteId>,
+    touched: Vec<u32>,
     segment: u32,
     run: u32,
     pub(crate) counters: Counters,
@@ -70,14 +71,15 @@ impl Model {
     /// One access of a lane. `unit` is a word of shared memory or a sector of global memory.
     #[inline]
     pub(crate) fn access(&mut self, space: Space, site: SiteId, lane: u32, unit: u32, bytes: u32) {
-        if usize::from(site) >= self.sites.len() {
-            self.sites.resize_with(usize::from(site) + 1, SiteState::default);
+        let key = usize::from(site) * SPACES.len() + space as usize;
+        if key >= self.sites.len() {
+            self.sites.resize_with(key + SPACES.len(), SiteState::default);
         }
-        let state = &mut self.sites[usize::from(site)];
+        let state = &mut self.sites[key];
         if state.segment != self.segment {
             state.segment = self.segment;
             state.used = 0;
-            self.touched.push(site);
+            self.touched.push(key as u32);
         }
         if state.run != self.run {
             state.run = self.run;
@@ -88,12 +90,11 @@ impl Model {
         if index == state.used {
             state.used += 1;
             if index == state.groups.len() {
-                state.groups.push(Group { mask: 0, bytes, space, units: [0; 32] });
+                state.groups.push(Group { mask: 0, bytes, units: [0; 32] });
             }
             let group = &mut state.groups[index];
             group.mask = 0;
             group.bytes = bytes;
-            group.space = space;
         }
         let group = &mut state.groups[index];
         group.mask |= 1 << lane;
@@ -102,10 +103,10 @@ impl Model {
 
     /// The lanes of the warp have run: its groups are complete.
     pub(crate) fn finish_segment(&mut self) {
-        for site in self.touched.drain(..) {
-            let state = &mut self.sites[usize::from(site)];
+        for key in self.touched.drain(..) {
+            let state = &mut self.sites[key as usize];
             for group in &state.groups[..state.used] {
-                count(group, &mut state.totals, &mut self.counters);
+                count(group, SPACES[key as usize % SPACES.len()], &mut state.totals, &mut self.counters);
             }
         }
         self.segment = self.segment.wrapping_add(1);
@@ -113,9 +114,10 @@ impl Model {
 
     /// The counters of the block, with a line for every source place.
     pub(crate) fn into_counters(mut self, table: &SiteTable) -> Counters {
-        for (id, state) in self.sites.iter().enumerate() {
-            if let Some(space) = state.totals.space {
-                self.counters.lines.push(line(table.get(id as SiteId), space, &state.totals));
+        for (key, state) in self.sites.iter().enumerate() {
+            if state.totals.warp_accesses > 0 {
+                let site = table.get((key / SPACES.len()) as SiteId);
+                self.counters.lines.push(line(site, SPACES[key % SPACES.len()], &state.totals));
             }
         }
         self.counters
@@ -139,14 +141,13 @@ fn line(site: crate::site::Site, space: Space, totals: &Totals) -> LineCounters 
     }
 }
 
-fn count(group: &Group, totals: &mut Totals, counters: &mut Counters) {
+fn count(group: &Group, space: Space, totals: &mut Totals, counters: &mut Counters) {
     let lanes = u64::from(group.mask.count_ones());
-    totals.space = Some(group.space);
     totals.warp_accesses += 1;
     totals.lanes += lanes;
     counters.lane_slots += 32;
     counters.active_lanes += lanes;
-    match group.space {
+    match space {
         Space::Shared => {
             let conflicts = u64::from(bank_conflicts(group));
             counters.shared_accesses += lanes;
@@ -228,13 +229,13 @@ fn sectors(group: &Group) -> u32 {
 mod tests {
     use super::*;
 
-    fn group(space: Space, bytes: u32, unit: impl Fn(u32) -> u32) -> Group {
-        Group { mask: u32::MAX, bytes, space, units: std::array::from_fn(|lane| unit(lane as u32)) }
+    fn group(bytes: u32, unit: impl Fn(u32) -> u32) -> Group {
+        Group { mask: u32::MAX, bytes, units: std::array::from_fn(|lane| unit(lane as u32)) }
     }
 
     #[test]
     fn conflicts_of_known_strides() {
-        let conflicts = |bytes, unit: fn(u32) -> u32| bank_conflicts(&group(Space::Shared, bytes, unit));
+        let conflicts = |bytes, unit: fn(u32) -> u32| bank_conflicts(&group(bytes, unit));
         assert_eq!(conflicts(4, |lane| lane), 0);
         assert_eq!(conflicts(4, |_| 7), 0);
         assert_eq!(conflicts(4, |lane| 2 * lane), 1);
@@ -247,7 +248,7 @@ mod tests {
 
     #[test]
     fn sectors_of_known_strides() {
-        let count = |unit: fn(u32) -> u32| sectors(&group(Space::Global, 4, unit));
+        let count = |unit: fn(u32) -> u32| sectors(&group(4, unit));
         assert_eq!(count(|lane| lane / 8), 4);
         assert_eq!(count(|lane| lane), 32);
         assert_eq!(count(|_| 3), 1);

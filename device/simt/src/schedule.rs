@@ -51,17 +51,13 @@ pub(crate) struct Outcome {
 }
 
 impl<'l> Runner<'l> {
-    /// A block with a coroutine a lane, none of which has started.
-    ///
-    /// # Errors
-    /// Where the system gives no memory for stacks.
-    pub(crate) fn new(context: &'l Context<'l>, index: u32) -> std::io::Result<Self> {
-        let mut stacks = Stacks::take(context.launch.block as usize)?;
+    /// A block with a coroutine a lane, none of which has started, on as many stacks.
+    pub(crate) fn new(context: &'l Context<'l>, index: u32, mut stacks: Stacks) -> Self {
         let block = Box::new(Block::new(context, index));
         let coroutines =
             (0..context.launch.block).map(|thread| lane::coroutine(&block, thread, stacks.pop())).collect();
         let random = Random::new(context.launch.seed, u64::from(index));
-        Ok(Self { coroutines, stacks, block, random, late: Vec::new() })
+        Self { coroutines, stacks, block, random, late: Vec::new() }
     }
 
     pub(crate) fn block(&self) -> &Block<'l> {

@@ -73,7 +73,7 @@ pub(crate) fn most_lanes() -> usize {
     })
 }
 
-/// The stacks of a block's lanes; they return to the pool on drop.
+/// Stacks of lanes; they return to the pool on drop.
 pub(crate) struct Stacks(Vec<LaneStack>);
 
 impl Stacks {
@@ -105,6 +105,11 @@ impl Stacks {
                 Err(error)
             }
         }
+    }
+
+    /// Takes `count` of them off.
+    pub(crate) fn split(&mut self, count: usize) -> Self {
+        Self(self.0.split_off(self.0.len() - count))
     }
 
     pub(crate) fn pop(&mut self) -> LaneStack {

@@ -75,3 +75,18 @@ fn the_table_says_that_it_is_a_model() {
     let counters = run(1, 32, 128, || s_set(thread(), 1.0)).expect("no finding");
     assert!(counters.to_string().contains("a model of a warp, not a measurement"), "{counters}");
 }
+
+#[track_caller]
+fn exchange(value: f32) -> f32 {
+    s_set(thread(), value);
+    sync_warp(FULL);
+    s_get(thread() ^ 1)
+}
+
+#[test]
+fn a_line_that_does_several_things_is_counted_by_what_it_does() {
+    let counters = run(1, 32, 128, || assert_eq!(exchange(1.0), 1.0)).expect("no finding");
+    let by_kind: Vec<_> =
+        counters.lines.iter().map(|line| (line.what, line.warp_accesses, line.lanes)).collect();
+    assert_eq!(by_kind, [("collective", 1, 32), ("shared", 2, 64)]);
+}
