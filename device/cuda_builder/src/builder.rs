@@ -8,7 +8,7 @@ use crate::audit::Resources;
 use crate::check::{Allowance, Fault, Policy};
 use crate::error::{BuildError, KernelFault, at};
 use crate::nested::Nested;
-use crate::{Arch, arch, codegen, discover, embed, progress, ptxas, sysroot};
+use crate::{Arch, arch, check, codegen, discover, embed, progress, ptxas, sysroot};
 
 /// Environment variables that decide what is built.
 const VARIABLES: &[&str] = &[
@@ -169,7 +169,8 @@ impl CudaBuilder {
         self
     }
 
-    /// Accepts a fault of the entries whose names begin with `entry`, for a reason.
+    /// Accepts a fault of the entries whose names begin with `entry`, for a reason. Those that belong to the
+    /// kernel crate whoever builds it stand in its `allowed-faults.txt` ([`check::read_allowed`]).
     pub fn allow(mut self, entry: &str, fault: Fault, reason: &str) -> Self {
         self.allowed.push(Allowance { entry: entry.to_owned(), fault, reason: reason.to_owned() });
         self
@@ -239,6 +240,8 @@ impl CudaBuilder {
         let variant = if self.release { "" } else { "-checked" };
         let lines = if nested.lines { "-lines" } else { "" };
         let out_dir = ptx_dir.join("modules").join(format!("{krate}{variant}{lines}"));
+        let mut allowed = check::read_allowed(folder)?;
+        allowed.extend(self.allowed.iter().cloned());
         let settings = codegen::Settings {
             tools: &tools,
             ptxas: ptxas.clone(),
@@ -246,7 +249,7 @@ impl CudaBuilder {
             emit_llvm_ir: self.emit_llvm_ir,
             checked: nested.checked,
             lines: nested.lines,
-            allowed: &self.allowed,
+            allowed: &allowed,
             ptx_dir: &ptx_dir,
             out_dir: &out_dir,
             krate: &krate,
@@ -266,6 +269,8 @@ impl CudaBuilder {
         };
         let mut watched: Vec<PathBuf> = manifests_of(&linked.sources).into_iter().collect();
         watched.extend(nested.lock_file());
+        // The folder tells when a file of exceptions comes or goes.
+        watched.extend([folder.to_path_buf()]);
         watched.extend([tools.rustc.clone(), tool_stamp(&ptx_dir)?]);
         watched.extend(linked.sources.iter().cloned());
         let folder = folder.to_path_buf();

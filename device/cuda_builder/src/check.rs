@@ -1,7 +1,9 @@
 //! What compiled PTX must satisfy before it ships.
 
+use std::path::Path;
+
 use crate::audit::{Resources, parse_ptx};
-use crate::error::{BuildError, KernelFault};
+use crate::error::{BuildError, KernelFault, at};
 use crate::markers::EntryDecl;
 
 /// A fault that a kernel may have.
@@ -47,6 +49,41 @@ pub struct Allowance {
     pub fault: Fault,
     /// Why.
     pub reason: String,
+}
+
+/// File beside a kernel crate's manifest that holds its exceptions.
+pub const ALLOWED_FILE: &str = "allowed-faults.txt";
+
+/// Reads a crate's exceptions, one a line: the entry or the beginning of several, `local-memory` or `call`,
+/// and the reason. A line without a reason is an error.
+pub fn read_allowed(krate: &Path) -> Result<Vec<Allowance>, BuildError> {
+    let path = krate.join(ALLOWED_FILE);
+    let text = match std::fs::read_to_string(&path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(vec![]),
+        Err(error) => return Err(at(&path)(error)),
+    };
+    let lines =
+        text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty() && !line.starts_with('#'));
+    let read = |(index, line): (usize, &str)| {
+        parse_allowed(line).ok_or_else(|| {
+            let place = format!("{}, line {}", path.display(), index + 1);
+            BuildError::Marker(format!("{place}: not `ENTRY local-memory|call REASON`: {line}"))
+        })
+    };
+    lines.map(read).collect()
+}
+
+fn parse_allowed(line: &str) -> Option<Allowance> {
+    let mut words = line.split_whitespace();
+    let entry = words.next()?.to_owned();
+    let fault = match words.next()? {
+        "local-memory" => Fault::LocalMemory,
+        "call" => Fault::Call,
+        _ => return None,
+    };
+    let reason = words.collect::<Vec<_>>().join(" ");
+    (!reason.is_empty()).then_some(Allowance { entry, fault, reason })
 }
 
 /// The entries' parameters against the host's signatures.
@@ -121,6 +158,16 @@ mod tests {
         signatures(PTX, &[decl(&[".u64"])]).unwrap();
         let error = signatures(PTX, &[decl(&[".u64", ".u32"])]).unwrap_err().to_string();
         assert_eq!(error, "entry k: the host passes (.u64, .u32), the PTX takes (.u64)");
+    }
+
+    #[test]
+    fn exceptions_need_a_reason() {
+        let allowed = parse_allowed("big_c64_ local-memory  255 registers are all there are").unwrap();
+        assert_eq!((allowed.entry.as_str(), allowed.fault), ("big_c64_", Fault::LocalMemory));
+        assert_eq!(allowed.reason, "255 registers are all there are");
+        for line in ["k", "k call", "k spills because"] {
+            assert!(parse_allowed(line).is_none(), "{line}");
+        }
     }
 
     #[test]

@@ -133,7 +133,11 @@ impl fmt::Display for BuildError {
                 ptx.join(", ")
             ),
             Self::Kernel { faults, folder } => {
-                write!(f, "kernels that must not ship (or allow them with a reason, `CudaBuilder::allow`):")?;
+                write!(
+                    f,
+                    "kernels that must not ship (or allow them in {}, with a reason):",
+                    crate::check::ALLOWED_FILE
+                )?;
                 for fault in faults {
                     write!(f, "\n  {fault}")?;
                 }

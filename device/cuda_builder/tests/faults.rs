@@ -55,6 +55,11 @@ fn local_memory_fails_unless_allowed() {
     );
     let allowed = builder(&folder).allow("indexed", Fault::LocalMemory, "the test wants it").build();
     assert!(allowed.unwrap_or_else(|error| panic!("{error}")).faults.is_empty());
+    let file = folder.join("allowed-faults.txt");
+    std::fs::write(&file, "# why\nindexed local-memory the test wants it\n").unwrap();
+    let by_file = builder(&folder).build();
+    std::fs::remove_file(&file).unwrap();
+    assert!(by_file.unwrap_or_else(|error| panic!("{error}")).faults.is_empty());
     let warned = builder(&folder).faults(Policy::Warn).build().unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(warned.faults, faults);
 }
