@@ -1,0 +1,52 @@
+//! Where and by which family the suite solves.
+
+use batchlas::linalg::{Eigh, EighOptions, eigh_with};
+use batchlas::ops::syev::OPERATION;
+use batchlas::routes::Pin;
+use batchlas::{Batch, Device, Jobz, Queue, Scalar, Uplo};
+
+use crate::support;
+
+/// One device and one family.
+#[derive(Clone, Copy, Debug)]
+pub struct Arm {
+    pub device: Device,
+    pub route: &'static str,
+}
+
+impl Arm {
+    pub fn queue(&self) -> Option<Queue> {
+        support::queue(self.device)
+    }
+
+    pub fn pin(&self) -> Pin {
+        Pin::parse(&OPERATION, self.route).expect("a family of syev")
+    }
+
+    /// The largest order that the family takes, as far as the suite goes.
+    pub fn max_n(&self) -> usize {
+        match self.route {
+            "cpu" | "vendor" | "vendor:syevj" => 150,
+            _ => 32,
+        }
+    }
+
+    /// The house list of orders, as far as the family goes: around each boundary.
+    pub fn orders(&self) -> Vec<usize> {
+        let all = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 128, 129];
+        let on_gpu = (1..=32).chain([33, 63, 64, 65, 128, 129]);
+        let orders: Vec<usize> =
+            if matches!(self.device, Device::Cuda(_)) { on_gpu.collect() } else { all.to_vec() };
+        orders.into_iter().filter(|n| *n <= self.max_n()).collect()
+    }
+
+    /// How many items of a kind are affordable: the executor is slow.
+    pub fn items(&self, wanted: usize) -> usize {
+        if self.device == Device::Simt { wanted.min(3) } else { wanted }
+    }
+
+    pub fn solve<T: Scalar>(&self, queue: &Queue, a: &Batch<T>, uplo: Uplo, jobz: Jobz) -> Eigh<T> {
+        let options = EighOptions { jobz, uplo, route: Some(self.pin()), or_cpu: false };
+        eigh_with(queue, a, &options).unwrap_or_else(|e| panic!("{self:?} n={} {jobz} {uplo}: {e}", a.rows()))
+    }
+}

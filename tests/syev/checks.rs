@@ -1,0 +1,79 @@
+//! The numerical contract, as assertions.
+
+use batchlas::check::{LIMIT, quality};
+use batchlas::linalg::{Eigh, EighOptions, eigh_with};
+use batchlas::{Batch, Complex, Dtype, Jobz, Queue, Real, Scalar, Uplo};
+
+use crate::arms::Arm;
+use crate::support::{Matrix, poisoned};
+
+/// Solves with vectors and for values only, and holds both to the contract.
+pub fn check_items<T: Scalar>(arm: Arm, queue: &Queue, what: &str, items: &[Matrix], uplo: Uplo) -> Eigh<T> {
+    let a = poisoned::<T>(items, uplo);
+    let solved = arm.solve(queue, &a, uplo, Jobz::V);
+    let context = format!("{arm:?} {} {what} n={} {uplo}", T::DTYPE, a.rows());
+    check_vectors(&context, &a, uplo, &solved);
+    let reference = reference(&a, uplo);
+    check_values(&format!("{context} V"), &solved, &reference);
+    let values = arm.solve(queue, &a, uplo, Jobz::N);
+    assert!(values.vectors.is_none() && values.failed() == 0, "{context}: {:?}", values.status);
+    check_values(&format!("{context} N"), &values, &reference);
+    solved
+}
+
+/// Statuses, residual, orthogonality, order, sign.
+pub fn check_vectors<T: Scalar>(context: &str, a: &Batch<T>, uplo: Uplo, solved: &Eigh<T>) {
+    assert_eq!(solved.failed(), 0, "{context}: {:?}", solved.status);
+    let quality = quality(a, uplo, solved).unwrap();
+    assert!(quality.is_ok(), "{context}: {quality:?} is above {LIMIT}");
+    for item in 0..a.batch() {
+        let w = solved.values_of(item);
+        assert!(w.is_sorted(), "{context} item {item}: {w:?}");
+        let vectors = solved.vectors.as_ref().unwrap();
+        for k in 0..a.rows() {
+            check_sign(&format!("{context} item {item} vector {k}"), vectors.column(item, k));
+        }
+    }
+}
+
+/// The component of largest modulus is real and positive, up to the rounding
+/// of moduli that are nearly equal.
+fn check_sign<T: Scalar>(context: &str, v: &[T]) {
+    let modulus = |x: &T| x.abs_sq().widen().sqrt();
+    let max = v.iter().map(modulus).fold(0.0, f64::max);
+    let close = 1.0 - 64.0 * T::DTYPE.epsilon();
+    let turned = v.iter().any(|x| {
+        modulus(x) >= max * close && x.re().widen() > 0.0 && x.im().widen().abs() <= 64.0 * T::DTYPE.epsilon()
+    });
+    assert!(turned, "{context}: {v:?}");
+}
+
+/// Eigenvalues of the same matrices in double precision, by the CPU family;
+/// `precise.rs` holds that family to a still higher precision.
+fn reference<T: Scalar>(a: &Batch<T>, uplo: Uplo) -> Eigh<Complex<f64>> {
+    let wide = Batch::from_fn(a.rows(), a.cols(), a.batch(), |item, i, j| {
+        let x = a.get(item, i, j);
+        Complex::new(x.re().widen(), x.im().widen())
+    });
+    let options = EighOptions { jobz: Jobz::N, uplo, ..Default::default() };
+    eigh_with(&Queue::cpu(), &wide, &options).unwrap()
+}
+
+/// Within 10 n eps ||A||_2 of the reference.
+pub fn check_values<T: Scalar>(context: &str, solved: &Eigh<T>, reference: &Eigh<Complex<f64>>) {
+    let n = solved.route.problem.n;
+    for item in 0..solved.status.len() {
+        let (w, exact) = (solved.values_of(item), reference.values_of(item));
+        let norm = exact.iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        // The last unit of a subnormal is no rounding error of ours.
+        let bound = 10.0 * n as f64 * T::DTYPE.epsilon() * norm + smallest(T::DTYPE);
+        for (k, (x, y)) in w.iter().zip(exact).enumerate() {
+            let off = (x.widen() - y).abs();
+            assert!(off <= bound, "{context} item {item} value {k}: {x} {y} off by {off:e}, bound {bound:e}");
+        }
+    }
+}
+
+fn smallest(t: Dtype) -> f64 {
+    if t.real() == Dtype::F32 { f32::from_bits(1) as f64 } else { f64::from_bits(1) }
+}

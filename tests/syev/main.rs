@@ -1,0 +1,64 @@
+//! The suite of `syev`: every family on every device, one list.
+//!
+//! Without a GPU the tests of `cuda` say why they are skipped;
+//! `BATCHLAS_REQUIRE_GPU=1` makes that a failure.
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod arms;
+mod checks;
+mod contract;
+mod items;
+mod named;
+mod precise;
+
+use batchlas::{Complex, Device};
+
+/// One module an arm and type, with every test of the contract in it.
+macro_rules! arm {
+    ($name:ident, $device:expr, $route:literal, [$($dtype:ident = $t:ty),*]) => {
+        mod $name {
+            use super::*;
+            const ARM: arms::Arm = arms::Arm { device: $device, route: $route };
+            $(arm!(@tests $dtype, $t);)*
+        }
+    };
+    (@tests $dtype:ident, $t:ty) => {
+        mod $dtype {
+            use super::*;
+            arm!(@each $t: contract::{
+                every_order, every_class_lower, every_class_upper,
+                a_power_of_two_changes_nothing_but_the_scale
+            });
+            arm!(@each $t: items::{
+                alone_and_in_a_batch, bad_items_touch_no_other, gaps_and_guards_stay,
+                empty_shapes, one_by_one, many_items, large_batches
+            });
+            arm!(@each $t: named::{diagonals, small_real, adjacency_of_33, near_singular_in_turns});
+        }
+    };
+    (@each $t:ty: $module:ident::{$($test:ident),*}) => {
+        $(#[test] fn $test() { $module::$test::<$t>(ARM); })*
+    };
+}
+
+/// All four types.
+macro_rules! arms {
+    ($($(#[$meta:meta])* $name:ident: $device:expr, $route:literal;)*) => {
+        $($(#[$meta])* arm!($name, $device, $route,
+            [f32 = f32, f64 = f64, c32 = Complex<f32>, c64 = Complex<f64>]);)*
+    };
+}
+
+arms! {
+    cpu: Device::Cpu, "cpu";
+    #[cfg(feature = "simt")]
+    simt_cta: Device::Simt, "cta";
+    #[cfg(feature = "simt")]
+    simt_cta_fused: Device::Simt, "cta_fused";
+    #[cfg(feature = "cuda")]
+    cuda_cta: Device::Cuda(0), "cta";
+    #[cfg(feature = "cuda")]
+    cuda_cta_fused: Device::Cuda(0), "cta_fused";
+}
