@@ -212,6 +212,16 @@ impl Queue {
         }
     }
 
+    /// Loads every kernel of this library and tells what the driver made of it;
+    /// nothing where there is no GPU. A launch loads its own kernel at its first use.
+    ///
+    /// # Errors
+    /// [`Error::Build`] where the driver does not take a module.
+    #[cfg(feature = "cuda")]
+    pub fn load_kernels(&self) -> Result<Vec<crate::cuda::LoadedKernel>> {
+        self.as_cuda().map_or(Ok(Vec::new()), |queue| queue.load_all())
+    }
+
     /// What the executor counted, one record a launch since the last call of
     /// this, at most the last 4096.
     #[cfg(feature = "simt")]
@@ -223,7 +233,6 @@ impl Queue {
     }
 
     /// Refuses a buffer of another queue.
-    #[cfg(feature = "vendor")]
     pub(crate) fn check_owns<T: DeviceElement>(&self, buffer: &DeviceBuffer<T>) -> Result<()> {
         buffer.check_queue(self.id, self.device)
     }

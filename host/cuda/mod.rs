@@ -13,5 +13,5 @@ mod stream;
 pub use driver::{driver_version, gpus};
 pub(crate) use event::CudaEvent;
 pub(crate) use memory::{DeviceMemory, PinnedMemory};
-pub use module::{EmbeddedModule, modules, register_modules, tool_chain};
+pub use module::{EmbeddedModule, LoadedKernel, modules, register_modules, tool_chain};
 pub(crate) use queue::CudaQueue;

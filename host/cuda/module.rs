@@ -121,7 +121,7 @@ impl ModuleCache {
     pub(crate) fn function(&mut self, entry: &'static Entry, arch: Arch) -> Result<&mut Function> {
         if !self.functions.contains_key(entry.name) {
             let module = self.module(entry.module, arch)?;
-            self.functions.insert(entry.name, find_function(module, entry)?);
+            self.functions.insert(entry.name, find_function(module, entry.module, entry.name)?);
         }
         Ok(self.functions.get_mut(entry.name).expect("inserted above"))
     }
@@ -190,27 +190,70 @@ fn load_data(image: *const c_void) -> std::result::Result<CUmodule, String> {
     Err(if log.is_empty() { describe(status) } else { format!("{}\n{log}", describe(status)) })
 }
 
-fn find_function(module: CUmodule, entry: &Entry) -> Result<Function> {
-    let name = CString::new(entry.name).map_err(|_| Error::argument("a kernel's name holds a zero byte"))?;
+fn find_function(module: CUmodule, module_name: &str, entry: &str) -> Result<Function> {
+    let name = CString::new(entry).map_err(|_| Error::argument("a kernel's name holds a zero byte"))?;
     let mut raw: CUfunction = ptr::null_mut();
     // SAFETY: the module is loaded, and the name ends with a zero.
     let status = unsafe { sys::cuModuleGetFunction(&mut raw, module, name.as_ptr()) };
     if status == CUresult::CUDA_ERROR_NOT_FOUND {
-        let reason = format!("has no kernel {}", entry.name);
-        return Err(Error::Build { module: entry.module.to_string(), reason });
+        let reason = format!("has no kernel {entry}");
+        return Err(Error::Build { module: module_name.to_string(), reason });
     }
     check("cuModuleGetFunction", status)?;
-    let attribute = |which| {
-        let mut value = 0;
-        // SAFETY: `value` is a place for an int, and the function comes from the driver.
-        check("cuFuncGetAttribute", unsafe { sys::cuFuncGetAttribute(&mut value, which, raw) })?;
-        Ok::<_, Error>(value.max(0) as u32)
-    };
     Ok(Function {
         raw,
-        max_threads: attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
-        static_shared: attribute(Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
-        granted_shared: attribute(Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)?,
+        max_threads: attribute(raw, Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?,
+        static_shared: attribute(raw, Attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES)?,
+        granted_shared: attribute(raw, Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)?,
+    })
+}
+
+fn attribute(function: CUfunction, which: Attribute) -> Result<u32> {
+    let mut value = 0;
+    // SAFETY: `value` is a place for an int, and the function comes from the driver.
+    check("cuFuncGetAttribute", unsafe { sys::cuFuncGetAttribute(&mut value, which, function) })?;
+    Ok(value.max(0) as u32)
+}
+
+/// A kernel as the driver has loaded it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LoadedKernel {
+    /// The kernel's entry.
+    pub entry: &'static str,
+    /// Registers a thread.
+    pub registers: u32,
+    /// Bytes of local memory a thread: spills and arrays.
+    pub local_bytes: u32,
+    /// Bytes of static shared memory a block.
+    pub static_shared_bytes: u32,
+    /// The largest block that its registers allow.
+    pub max_threads: u32,
+}
+
+impl ModuleCache {
+    /// Loads every embedded module and tells what the driver made of it. The context is current.
+    pub(crate) fn load_all(&mut self, arch: Arch) -> Result<Vec<LoadedKernel>> {
+        let names: std::collections::BTreeSet<_> = modules().iter().map(|row| row.name).collect();
+        let mut kernels = Vec::new();
+        for name in names {
+            let module = self.module(name, arch)?;
+            let row = modules().iter().find(|row| row.name == name).expect("the name comes from there");
+            for entry in row.entries {
+                kernels.push(loaded_kernel(module, name, entry)?);
+            }
+        }
+        Ok(kernels)
+    }
+}
+
+fn loaded_kernel(module: CUmodule, name: &'static str, entry: &'static str) -> Result<LoadedKernel> {
+    let function = find_function(module, name, entry)?;
+    Ok(LoadedKernel {
+        entry,
+        registers: attribute(function.raw, Attribute::CU_FUNC_ATTRIBUTE_NUM_REGS)?,
+        local_bytes: attribute(function.raw, Attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES)?,
+        static_shared_bytes: function.static_shared,
+        max_threads: function.max_threads,
     })
 }
 

@@ -10,6 +10,7 @@ use super::context::Context;
 use super::driver::check;
 use super::event::CudaEvent;
 use super::memory::{DeviceMemory, PinnedMemory};
+use super::module::LoadedKernel;
 use super::stream::Stream;
 use crate::device::{DeviceInfo, Limits};
 use crate::error::Result;
@@ -68,6 +69,12 @@ impl CudaQueue {
     pub(crate) unsafe fn launch(&self, config: &LaunchConfig, call: &Call) -> Result<()> {
         // SAFETY: the caller answers for buffers and kernel.
         unsafe { super::launch::launch(&self.stream, config, call) }
+    }
+
+    pub(crate) fn load_all(&self) -> Result<Vec<LoadedKernel>> {
+        let context = self.stream.context();
+        context.make_current()?;
+        context.modules().load_all(context.limits().arch)
     }
 
     /// Makes the context current here, for a vendor's library.
