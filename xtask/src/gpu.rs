@@ -165,8 +165,9 @@ pub fn pack() -> Result<(), Failure> {
     let mut size = 0;
     for program in &programs {
         let place = folder.join(&program.kind).join(&program.name);
-        size += copy_stripped(&program.path, &place)?;
-        println!("{:>9} {}", kib(std::fs::metadata(&place).map_or(0, |meta| meta.len())), place.display());
+        let packed = copy_packed(&program.path, &place)?;
+        println!("{:>9} {}", kib(packed), place.display());
+        size += packed;
     }
     size += copy_folder(&root().join("examples/data"), &folder.join("examples/data"))?;
     let script = folder.join("run.sh");
@@ -174,7 +175,8 @@ pub fn pack() -> Result<(), Failure> {
     make_executable(&script)?;
     println!("{:>9} {} in all; on the GPU machine: {0}/run.sh", kib(size), folder.display());
     if size > PACK_LIMIT {
-        return Err(Failure::new(format!("{} is more than {}", kib(size), kib(PACK_LIMIT))));
+        let advice = "BATCHLAS_ARCHS=sm_90 leaves out kernels of other architectures";
+        return Err(Failure::new(format!("{} is more than {}; {advice}", kib(size), kib(PACK_LIMIT))));
     }
     Ok(())
 }
@@ -183,7 +185,8 @@ fn kib(bytes: u64) -> String {
     format!("{} KiB", bytes.div_ceil(1024))
 }
 
-fn copy_stripped(from: &Path, to: &Path) -> Result<u64, Failure> {
+/// Copies a program without symbols, compressed: each holds all kernels. `run.sh` unpacks it.
+fn copy_packed(from: &Path, to: &Path) -> Result<u64, Failure> {
     if let Some(parent) = to.parent() {
         std::fs::create_dir_all(parent).map_err(at(parent))?;
     }
@@ -193,7 +196,9 @@ fn copy_stripped(from: &Path, to: &Path) -> Result<u64, Failure> {
     if let Some(strip) = strip {
         process::run(Command::new(strip).arg(to))?;
     }
-    Ok(std::fs::metadata(to).map_err(at(to))?.len())
+    process::run(Command::new("gzip").args(["-9", "--no-name", "--force"]).arg(to))?;
+    let packed = to.with_extension("gz");
+    Ok(std::fs::metadata(&packed).map_err(at(&packed))?.len())
 }
 
 fn copy_folder(from: &Path, to: &Path) -> Result<u64, Failure> {

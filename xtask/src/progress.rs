@@ -21,6 +21,10 @@ pub fn watching<R>(work: impl FnOnce() -> R) -> R {
             let mut rest = String::new();
             loop {
                 let last = done.load(Ordering::Acquire);
+                // A file that became shorter was begun anew.
+                if std::fs::metadata(&path).is_ok_and(|meta| meta.len() < from) {
+                    from = 0;
+                }
                 if let Ok(mut file) = File::open(&path)
                     && file.seek(SeekFrom::Start(from)).is_ok()
                 {

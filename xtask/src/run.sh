@@ -16,14 +16,22 @@ if ! [ -e /dev/nvidiactl ] && ! [ -e /dev/dxg ]; then
     exit 1
 fi
 
+# Programs are packed: each is unpacked once into $OUT/FOLDER.
+unpack() {
+    [ "$OUT/$1" -nt "$1.gz" ] && return
+    mkdir -p "$OUT/$(dirname "$1")" && gzip -dc "$1.gz" >"$OUT/$1.part" &&
+        chmod +x "$OUT/$1.part" && mv "$OUT/$1.part" "$OUT/$1"
+}
+
 case "${1:-tests}" in
 tests)
     passed=0 failed=0
     : >"$OUT/summary.txt"
-    for program in test/*; do
+    for packed in test/*.gz; do
+        program=${packed%.gz}
         name=$(basename "$program")
         echo "== $name"
-        if "$program" >"$OUT/$name.log" 2>&1; then
+        if unpack "$program" && "$OUT/$program" >"$OUT/$name.log" 2>&1; then
             passed=$((passed + 1)) verdict=passed
         else
             failed=$((failed + 1)) verdict=FAILED
@@ -36,11 +44,12 @@ tests)
     ;;
 bench)
     status=0
-    for program in bench/*; do
-        [ -e "$program" ] || { echo "no bench programs in this pack"; exit 1; }
+    for packed in bench/*.gz; do
+        [ -e "$packed" ] || { echo "no bench programs in this pack"; exit 1; }
+        program=${packed%.gz}
         name=$(basename "$program")
         echo "== $name"
-        "$program" --bench >"$OUT/$name.jsonl" 2>"$OUT/$name.err" || status=1
+        unpack "$program" && "$OUT/$program" --bench >"$OUT/$name.jsonl" 2>"$OUT/$name.err" || status=1
     done
     exit $status
     ;;
@@ -48,7 +57,10 @@ bench)
     name=$1
     shift
     for folder in test bench bin; do
-        [ -x "$folder/$name" ] && exec "$folder/$name" "$@"
+        if [ -e "$folder/$name.gz" ]; then
+            unpack "$folder/$name" || exit 1
+            exec "$OUT/$folder/$name" "$@"
+        fi
     done
     echo "error: no program $name in this pack" >&2
     exit 1

@@ -222,7 +222,7 @@ impl CudaBuilder {
         let _lock = lock(&ptx_dir)?;
         let sysroot = sysroot::ensure(&tools, &ptx_dir)?;
 
-        progress::note(&ptx_dir, &format!("{}: compiling for the GPU", folder.display()));
+        progress::note(&ptx_dir, &format!("{}: kernels for the GPU", folder.display()));
         let nested = Nested {
             tools: &tools,
             krate: folder,
