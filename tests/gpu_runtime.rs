@@ -98,16 +98,17 @@ fn memory_is_given_back_and_its_end_is_an_error_with_the_bytes() {
     let free = || queue.memory_info().unwrap().unwrap().free;
     let before = free();
     let big = queue.alloc::<u8>(1 << 30).unwrap();
-    assert!(before.saturating_sub(free()) > 900 << 20, "other programs aside, a buffer takes its bytes");
+    // Tests beside this one take and free memory too.
+    assert!(before.saturating_sub(free()) > 512 << 20, "a buffer takes its bytes");
     drop(big);
     for _ in 0..64 {
         drop(queue.alloc::<u8>(1 << 30).unwrap());
     }
     queue.synchronize().unwrap();
-    let error = queue.alloc::<f64>(1 << 47).unwrap_err();
+    let error = queue.alloc::<f64>(1 << 39).unwrap_err();
     let Error::OutOfMemory { bytes, .. } = &error else { panic!("{error}") };
-    assert_eq!(*bytes, 1 << 50);
-    assert!(matches!(queue.workspace(1 << 50), Err(Error::OutOfMemory { .. })));
+    assert_eq!(*bytes, 1 << 42);
+    assert!(matches!(queue.workspace(1 << 42), Err(Error::OutOfMemory { .. })));
     assert_eq!(queue.download(&queue.upload(&[7_u32; 3]).unwrap()).unwrap(), [7; 3]);
 }
 

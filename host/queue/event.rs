@@ -54,7 +54,7 @@ impl Event {
     /// Time on the device from `start` to this event, for which it waits.
     ///
     /// # Errors
-    /// [`Error::Argument`](crate::Error::Argument) for events of two kinds of device; a fault of the work.
+    /// [`crate::Error::Argument`] for events of two kinds of device; a fault of the work.
     pub fn since(&self, start: &Event) -> Result<Duration> {
         match (&self.0, &start.0) {
             (Kind::Host(end), Kind::Host(start)) => Ok(end.saturating_duration_since(*start)),

@@ -24,7 +24,11 @@ impl Roots {
         toolkits.extend(children(Path::new("/usr/local"), "cuda-"));
         let mut pythons: Vec<_> = ["VIRTUAL_ENV", "CONDA_PREFIX"].into_iter().filter_map(variable).collect();
         pythons.extend(std::env::var_os("PATH").iter().flat_map(|path| prefixes_on(path)));
-        pythons.extend(variable("HOME").map(|home| home.join(".local")));
+        if let Some(home) = variable("HOME") {
+            pythons.push(home.join(".local"));
+            // pyenv puts scripts on the path instead of links.
+            pythons.extend(children(&home.join(".pyenv/versions"), ""));
+        }
         pythons.extend(["/usr/local", "/usr"].map(PathBuf::from));
         Roots { toolkits: unique(toolkits), pythons: unique(pythons) }
     }
