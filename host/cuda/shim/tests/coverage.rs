@@ -1,5 +1,6 @@
 //! The shim covers cust: no program of ours needs libcuda to start.
 
+#[cfg(target_os = "linux")]
 mod elf;
 
 use std::collections::BTreeSet;
@@ -30,6 +31,7 @@ fn cust_answers_without_a_driver() {
     }
 }
 
+#[cfg(target_os = "linux")]
 #[test]
 fn this_binary_needs_no_libcuda() {
     let this = std::env::current_exe().unwrap();
