@@ -6,6 +6,7 @@ pub mod check;
 pub mod cuda;
 pub mod error;
 pub mod linalg;
+pub mod measure;
 pub mod ops;
 pub mod routes;
 #[cfg(feature = "vendor")]

@@ -6,10 +6,12 @@
 //! | [`givens`] | plane rotations, the 2x2 eigenproblem |
 //! | [`reflector`], [`reduce`] | elementary reflectors across a tile, reduction to tridiagonal form |
 //! | [`steqr_cta`] | implicit QL by the lanes of a tile |
+//! | [`jacobi`] | cyclic Jacobi in the registers of a thread |
 //! | [`layout`], [`load`], [`output`] | where a tile finds its item; the way in; sorting, signs |
 #![cfg_attr(target_os = "cuda", no_std)]
 
 pub mod givens;
+pub mod jacobi;
 pub mod layout;
 pub mod load;
 pub mod output;

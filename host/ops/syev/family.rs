@@ -87,6 +87,8 @@ fn cast<T: 'static, U: 'static>(x: &mut T) -> &mut U {
 /// The families of this build.
 static BUILT: &[&dyn Family] = &[
     #[cfg(feature = "kernels")]
+    &super::thread::Thread,
+    #[cfg(feature = "kernels")]
     &super::cta::Cta,
     #[cfg(feature = "kernels")]
     &super::cta_fused::CtaFused,

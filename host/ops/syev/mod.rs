@@ -17,6 +17,8 @@ mod problem;
 #[cfg(feature = "kernels")]
 mod small;
 mod solve;
+#[cfg(feature = "kernels")]
+mod thread;
 #[cfg(feature = "vendor")]
 mod vendor;
 
@@ -39,7 +41,12 @@ pub static OPERATION: Operation = Operation {
         Key::Size { name: "batch" },
     ],
     families: &[
-        Family { name: "thread", kind: Kind::Native, params: &[] },
+        Family {
+            name: "thread",
+            kind: Kind::Native,
+            // Warps a block.
+            params: &[Param::Named { name: "warps", min: 1, max: 4 }],
+        },
         Family {
             name: "cta",
             kind: Kind::Native,

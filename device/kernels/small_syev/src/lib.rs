@@ -2,15 +2,21 @@
 //!
 //! | kernel | what it does |
 //! |---|---|
+//! | [`syev_thread`] | solves one tiny matrix a thread by Jacobi |
 //! | [`sytrd_cta`] | reduces each matrix to tridiagonal form, in place |
 //! | [`syev_cta_fused`] | does all of it in one launch |
 //! | [`syev_cta`] | solves the tridiagonal problem that `sytrd_cta` left, and transforms back, in place |
 
 pub mod syev_cta;
 pub mod syev_cta_fused;
+pub mod syev_thread;
 pub mod sytrd_cta;
 
 /// All kernels of this crate.
 #[cfg(not(target_os = "cuda"))]
-pub static KERNELS: &[&cuda_std::launch::KernelInfo] =
-    &[&sytrd_cta::sytrd_cta::KERNEL, &syev_cta::syev_cta::KERNEL, &syev_cta_fused::syev_cta_fused::KERNEL];
+pub static KERNELS: &[&cuda_std::launch::KernelInfo] = &[
+    &syev_cta::syev_cta::KERNEL,
+    &syev_cta_fused::syev_cta_fused::KERNEL,
+    &syev_thread::syev_thread::KERNEL,
+    &sytrd_cta::sytrd_cta::KERNEL,
+];
