@@ -290,13 +290,19 @@ impl CudaBuilder {
     }
 }
 
-/// The target folder around a build script's OUT_DIR: cargo marks it with CACHEDIR.TAG, and the folder of
-/// a `--target` below it too.
+/// The target folder around a build script's OUT_DIR. cargo marks it with CACHEDIR.TAG, and the folder of a
+/// `--target` below it too; but not a folder that was there before it, whose place the layout
+/// `<target>/<profile>/build/<package>/out` tells.
 fn target_of(out: &Path) -> &Path {
-    let tagged = |folder: &Path| folder.join("CACHEDIR.TAG").is_file();
-    let inner = out.ancestors().find(|folder| tagged(folder)).unwrap_or(out);
+    let tagged = |folder: &&Path| folder.join("CACHEDIR.TAG").is_file();
+    let by_layout = || {
+        let build = out.ancestors().find(|folder| folder.ends_with("build"))?;
+        build.parent()?.parent()
+    };
+    let inner = out.ancestors().find(tagged).or_else(by_layout).unwrap_or(out);
+    let is_triple = std::env::var_os("TARGET").is_some_and(|triple| inner.file_name() == Some(&triple));
     match inner.parent() {
-        Some(outer) if tagged(outer) => outer,
+        Some(outer) if is_triple || tagged(&outer) => outer,
         _ => inner,
     }
 }
@@ -363,6 +369,7 @@ mod tests {
         for folder in [&plain, &cross] {
             std::fs::create_dir_all(folder).unwrap();
         }
+        assert_eq!(target_of(&plain), root.join("target"), "a folder older than cargo's mark");
         std::fs::write(root.join("target/CACHEDIR.TAG"), "").unwrap();
         std::fs::write(root.join("target/x86_64-unknown-linux-gnu/CACHEDIR.TAG"), "").unwrap();
         assert_eq!(target_of(&plain), root.join("target"));
