@@ -108,8 +108,7 @@ fn pin_error(
     let runnable = operation.families.iter().filter(|f| can_run(&Candidate::plain(f)).is_ok());
     RouteError::Pinned {
         op: operation.name,
-        pin: pinned.pin.to_string(),
-        from: pinned.origin(),
+        pin: pinned.described(),
         shape: key.describe(operation),
         refused,
         runnable: runnable.map(|f| f.name.to_owned()).collect(),

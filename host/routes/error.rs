@@ -30,40 +30,35 @@ fn or_none(names: &[String]) -> String {
 #[non_exhaustive]
 pub enum RouteError {
     /// A pin names no family of the operation.
-    #[error("unknown {op} route '{pin}'{from}: one of {}", .words.join(", "))]
+    #[error("unknown {op} route {pin}: one of {}", .words.join(", "))]
     Unknown {
         /// The operation.
         op: &'static str,
-        /// The pin as given.
+        /// The pin as given, in quotes, and where it came from, unless it came with the call:
+        /// `'qr' (BATCHLAS_SYEV_ROUTE)`.
         pin: String,
-        /// Where it came from, as ` (BATCHLAS_SYEV_ROUTE)`, or empty.
-        from: String,
         /// The words that are known.
         words: Vec<String>,
     },
 
     /// A pin's parameters are not ones of its family.
-    #[error("{op} route '{pin}'{from}: {reason}")]
+    #[error("{op} route {pin}: {reason}")]
     Params {
         /// The operation.
         op: &'static str,
-        /// The pin as given.
+        /// The pin and where it came from.
         pin: String,
-        /// Where it came from, or empty.
-        from: String,
         /// What is wrong with them.
         reason: String,
     },
 
     /// A pinned family cannot run the shape.
-    #[error("{op} route '{pin}'{from} cannot run {shape}: {}; these can: {}", list(.refused), or_none(.runnable))]
+    #[error("{op} route {pin} cannot run {shape}: {}; these can: {}", list(.refused), or_none(.runnable))]
     Pinned {
         /// The operation.
         op: &'static str,
-        /// The pin as given.
+        /// The pin and where it came from.
         pin: String,
-        /// Where it came from, or empty.
-        from: String,
         /// The shape.
         shape: String,
         /// What stands in the way.

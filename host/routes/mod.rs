@@ -1,7 +1,7 @@
 //! Which family runs a shape.
 //!
 //! [`Table`]s say what is preferred, a family's `can_run` what is correct, a
-//! [`Pin`] what the caller insists on. [`choose`] brings the three together,
+//! [`Pin`] what the caller insists on. [`choose()`] brings the three together,
 //! and [`coverage`] records what came of it.
 
 mod choose;

@@ -50,12 +50,12 @@ impl Pinned {
         Pinned { pin, source: Source::Call, variable: None }
     }
 
-    /// ` (BATCHLAS_SYEV_ROUTE)` for a pin of the environment, ` (scoped pin)`, or empty.
-    pub(super) fn origin(&self) -> String {
+    /// The pin in quotes, and where it came from unless it came with the call.
+    pub(super) fn described(&self) -> String {
         match (&self.variable, self.source) {
-            (Some(variable), _) => format!(" ({variable})"),
-            (None, Source::Scope) => " (scoped pin)".to_owned(),
-            _ => String::new(),
+            (Some(variable), _) => format!("'{}' ({variable})", self.pin),
+            (None, Source::Scope) => format!("'{}' (scoped pin)", self.pin),
+            _ => format!("'{}'", self.pin),
         }
     }
 }
@@ -67,25 +67,25 @@ impl Pin {
     /// [`RouteError::Unknown`] with the words that are known, or
     /// [`RouteError::Params`].
     pub fn parse(operation: &'static Operation, text: &str) -> std::result::Result<Self, RouteError> {
-        parse(operation, text, String::new())
+        parse(operation, text, "")
     }
 }
 
-fn parse(operation: &'static Operation, text: &str, from: String) -> std::result::Result<Pin, RouteError> {
+fn parse(operation: &'static Operation, text: &str, from: &str) -> std::result::Result<Pin, RouteError> {
     let word = text.trim().to_ascii_lowercase();
     match word.as_str() {
         "auto" => return Ok(Pin::Auto),
         "native" => return Ok(Pin::Native),
         _ => {}
     }
-    let pin = text.to_owned();
+    let pin = format!("'{text}'{from}");
     Candidate::parse(operation, &word).map(Pin::Family).map_err(|e| match e {
         ParseError::UnknownFamily { .. } => {
             let mut words = operation.family_names();
             words.extend(["auto".to_owned(), "native".to_owned()]);
-            RouteError::Unknown { op: operation.name, pin, from, words }
+            RouteError::Unknown { op: operation.name, pin, words }
         }
-        ParseError::Params(reason) => RouteError::Params { op: operation.name, pin, from, reason },
+        ParseError::Params(reason) => RouteError::Params { op: operation.name, pin, reason },
     })
 }
 
@@ -107,7 +107,7 @@ pub(super) fn from_environment(
             continue;
         };
         if name == wanted {
-            let pin = parse(operation, &value, format!(" ({name})"))?;
+            let pin = parse(operation, &value, &format!(" ({name})"))?;
             found = Some(Pinned { pin, source: Source::Environment, variable: Some(name) });
         } else if !crate::ops::OPERATIONS.iter().any(|o| o.name.eq_ignore_ascii_case(op)) {
             let known: Vec<String> = crate::ops::OPERATIONS.iter().map(|o| variable(o)).collect();

@@ -101,7 +101,8 @@ fn lender(arch: Arch, archs: &[Arch]) -> Option<Arch> {
 }
 
 fn embedded(operation: &'static Operation, arch: Arch) -> Result<Arc<Table>> {
-    static PARSED: Mutex<Option<HashMap<(&'static str, Arch), Arc<Table>>>> = Mutex::new(None);
+    type Parsed = HashMap<(&'static str, Arch), Arc<Table>>;
+    static PARSED: Mutex<Option<Parsed>> = Mutex::new(None);
     let mut parsed = PARSED.lock().unwrap_or_else(PoisonError::into_inner);
     let parsed = parsed.get_or_insert_default();
     if let Some(table) = parsed.get(&(operation.name, arch)) {

@@ -1,5 +1,6 @@
 //! Seeded input that the suites of all operations share.
-#![allow(dead_code)]
+// Not every suite uses all of it; matrices are indexed as the formulas are.
+#![allow(dead_code, clippy::needless_range_loop)]
 
 pub mod classes;
 pub mod random;

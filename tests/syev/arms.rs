@@ -45,8 +45,23 @@ impl Arm {
         if self.device == Device::Simt { wanted.min(3) } else { wanted }
     }
 
-    pub fn solve<T: Scalar>(&self, queue: &Queue, a: &Batch<T>, uplo: Uplo, jobz: Jobz) -> Eigh<T> {
+    /// Solves; an error names the items, so that a finding of the executor can be told apart.
+    pub fn solve_named<T: Scalar>(
+        &self,
+        queue: &Queue,
+        what: &str,
+        a: &Batch<T>,
+        uplo: Uplo,
+        jobz: Jobz,
+    ) -> Eigh<T> {
         let options = EighOptions { jobz, uplo, route: Some(self.pin()), or_cpu: false };
-        eigh_with(queue, a, &options).unwrap_or_else(|e| panic!("{self:?} n={} {jobz} {uplo}: {e}", a.rows()))
+        eigh_with(queue, a, &options).unwrap_or_else(|e| {
+            panic!("{self:?} {} {what} n={} batch={} {jobz} {uplo}: {e}", T::DTYPE, a.rows(), a.batch())
+        })
+    }
+
+    /// Solves items that need no name.
+    pub fn solve<T: Scalar>(&self, queue: &Queue, a: &Batch<T>, uplo: Uplo, jobz: Jobz) -> Eigh<T> {
+        self.solve_named(queue, "items", a, uplo, jobz)
     }
 }

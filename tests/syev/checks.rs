@@ -10,12 +10,12 @@ use crate::support::{Matrix, poisoned};
 /// Solves with vectors and for values only, and holds both to the contract.
 pub fn check_items<T: Scalar>(arm: Arm, queue: &Queue, what: &str, items: &[Matrix], uplo: Uplo) -> Eigh<T> {
     let a = poisoned::<T>(items, uplo);
-    let solved = arm.solve(queue, &a, uplo, Jobz::V);
+    let solved = arm.solve_named(queue, what, &a, uplo, Jobz::V);
     let context = format!("{arm:?} {} {what} n={} {uplo}", T::DTYPE, a.rows());
     check_vectors(&context, &a, uplo, &solved);
     let reference = reference(&a, uplo);
     check_values(&format!("{context} V"), &solved, &reference);
-    let values = arm.solve(queue, &a, uplo, Jobz::N);
+    let values = arm.solve_named(queue, what, &a, uplo, Jobz::N);
     assert!(values.vectors.is_none() && values.failed() == 0, "{context}: {:?}", values.status);
     check_values(&format!("{context} N"), &values, &reference);
     solved

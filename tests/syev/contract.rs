@@ -31,7 +31,8 @@ pub fn every_class_upper<T: Scalar>(arm: Arm) {
 /// Two items of every class, the classes of one order in one batch.
 fn every_class<T: Scalar>(arm: Arm, uplo: Uplo) {
     let Some(queue) = arm.queue() else { return };
-    for n in [2, 3, 7, 16, 29, 32, 46, 130].into_iter().filter(|n| *n <= arm.max_n()) {
+    let orders = if uplo == Uplo::Lower { [2, 7, 29, 46] } else { [3, 16, 32, 130] };
+    for n in orders.into_iter().filter(|n| *n <= arm.max_n()) {
         let mut random = Random::new(1000 + n as u64);
         for (name, make) in CLASSES {
             let items: Vec<Matrix> = (0..arm.items(2).min(if n > 64 { 1 } else { 2 }))
@@ -47,7 +48,8 @@ pub fn a_power_of_two_changes_nothing_but_the_scale<T: Scalar>(arm: Arm) {
     let Some(queue) = arm.queue() else { return };
     for n in [3, 12, 32] {
         let item = Random::new(5).hermitian(n);
-        let plain = arm.solve(&queue, &poisoned::<T>(&[item.clone()], Uplo::Lower), Uplo::Lower, Jobz::V);
+        let plain =
+            arm.solve(&queue, &poisoned::<T>(std::slice::from_ref(&item), Uplo::Lower), Uplo::Lower, Jobz::V);
         // Far from the ends, where no family scales, and at the ends, where all must.
         for exponent in [-3, 3] {
             let s = 2f64.powi(exponent);

@@ -13,7 +13,7 @@ fn expect<T: Scalar>(arm: Arm, what: &str, a: Matrix, values: &[f64], known: f64
     let Some(queue) = arm.queue() else { return };
     let n = a.n;
     for uplo in [Uplo::Lower, Uplo::Upper] {
-        let solved = check_items::<T>(arm, &queue, what, &[a.clone()], uplo);
+        let solved = check_items::<T>(arm, &queue, what, std::slice::from_ref(&a), uplo);
         let norm = values.iter().fold(0.0f64, |m, x| m.max(x.abs()));
         let bound = (10.0 * n as f64 * T::DTYPE.epsilon()).max(known) * norm;
         for (x, y) in solved.values.iter().zip(values) {

@@ -3,7 +3,7 @@
 //!
 //! The matrix is held whole (both triangles), real and imaginary parts in two
 //! planes, so that every inner loop runs along columns. A reflection is
-//! H = I - tau v v^H with a real tau and v[0] = 1; a complex subdiagonal's phase
+//! H = I - tau v v^H with a real tau and a v that begins with 1; a complex subdiagonal's phase
 //! goes into Q. Golub and Van Loan, Matrix Computations, 8.3.1.
 
 use crate::element::Real;
@@ -19,7 +19,7 @@ pub(crate) struct Tridiagonalisation<R, const W: usize> {
     pub(crate) q: [Plane<R, W>; 2],
     /// Diagonal.
     pub(crate) d: Vec<R>,
-    /// Off-diagonal: e[k] couples k and k + 1; e[n-1] is not used.
+    /// Off-diagonal: `e[k]` couples k and k + 1; the last one is not used.
     pub(crate) e: Vec<R>,
     tau: Vec<R>,
     phase: Vec<[R; 2]>,

@@ -1,6 +1,6 @@
 //! `syev`: eigenvalues and eigenvectors of symmetric or Hermitian matrices.
 //!
-//! [`solve`] works in place on device memory and does not wait for a GPU;
+//! [`solve()`] works in place on device memory and does not wait for a GPU;
 //! [`crate::linalg::eigh`] is the same with upload and download around it.
 //!
 //! Each vector's component of largest modulus, the first of equal ones, is

@@ -1,0 +1,205 @@
+//! Routes of `syev` as a user meets them: tables, the environment, coverage, the CPU in a GPU's place.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use batchlas::ops::syev::{Explanation, OPERATION, Problem, explain};
+use batchlas::ops::{Jobz, Target, Uplo};
+use batchlas::routes::{Pin, coverage};
+use batchlas::{Arch, Batch, Dtype, Error, Queue, linalg, ops};
+
+fn problem(dtype: Dtype, jobz: Jobz, n: usize) -> Problem {
+    Problem { dtype, n, batch: 4096, jobz, uplo: Uplo::Lower }
+}
+
+fn ask(arch: u32, dtype: Dtype, jobz: Jobz, n: usize) -> Explanation {
+    explain(&problem(dtype, jobz, n), Arch(arch), None).unwrap()
+}
+
+/// The rules of the card that the table was transcribed from, on both sides of each boundary.
+#[test]
+fn the_transcribed_table_has_the_published_rules() {
+    use Dtype::{C32, C64, F32, F64};
+    for (dtype, jobz, n, first) in [
+        (F32, Jobz::V, 8, "jacobi"),
+        (F32, Jobz::V, 9, "cta_fused"),
+        (F32, Jobz::V, 64, "blocked"),
+        (F32, Jobz::V, 448, "blocked"),
+        (F32, Jobz::V, 449, "two_stage"),
+        (F32, Jobz::V, 1024, "two_stage"),
+        (F32, Jobz::V, 1025, "vendor"),
+        (F64, Jobz::V, 16, "jacobi"),
+        (F64, Jobz::V, 32, "jacobi"),
+        (F64, Jobz::V, 33, "blocked"),
+        (F64, Jobz::V, 448, "blocked"),
+        (F64, Jobz::V, 449, "vendor"),
+        (C32, Jobz::V, 8, "cta_fused"),
+        (C32, Jobz::V, 9, "cta"),
+        (C32, Jobz::V, 512, "blocked"),
+        (C32, Jobz::V, 513, "vendor"),
+        (C64, Jobz::V, 24, "cta"),
+        (C64, Jobz::V, 25, "vendor"),
+        (C64, Jobz::V, 256, "blocked"),
+        (C64, Jobz::V, 257, "vendor"),
+    ] {
+        let candidates = ask(89, dtype, jobz, n).candidates;
+        assert_eq!(candidates[0].to_string(), first, "{dtype} {jobz} n={n}");
+    }
+    for dtype in Dtype::ALL {
+        assert_eq!(ask(89, dtype, Jobz::N, 320).candidates[0].to_string(), "blocked");
+        assert_eq!(ask(89, dtype, Jobz::N, 321).candidates[0].to_string(), "two_stage");
+    }
+    assert_eq!(ask(89, C64, Jobz::V, 25).candidates[1].to_string(), "cta");
+    assert_eq!(ask(89, F64, Jobz::N, 16).candidates[0].to_string(), "jacobi");
+    assert_eq!(ask(89, C64, Jobz::N, 25).candidates[0].to_string(), "cta");
+}
+
+#[test]
+fn an_explanation_names_the_row_and_every_reason() {
+    let asked = ask(89, Dtype::F32, Jobz::V, 2000);
+    let json: serde_json::Value = serde_json::to_value(&asked).unwrap();
+    assert_eq!(json["op"], "syev");
+    assert_eq!(json["row"]["n"], 1025);
+    assert_eq!(json["row"]["dtype"], "f32");
+    assert_eq!(json["candidates"][0], "vendor");
+    assert_eq!(json["decision"], "vendor", "with an architecture named, the vendor counts as present");
+    assert_eq!(json["refused"]["two_stage"], "not built yet");
+    assert_eq!(json["refused"]["cpu"], "runs on the device cpu, not on cuda");
+    let borrowed = ask(86, Dtype::F32, Jobz::V, 8);
+    assert_eq!(
+        borrowed.note.as_deref(),
+        Some("there is no syev table for sm_86; it borrows the one of sm_89")
+    );
+}
+
+#[test]
+fn pins_that_cannot_run_say_what_can() {
+    let parse = |text| Pin::parse(&OPERATION, text).unwrap();
+    let error = ops::syev::plan(&problem(Dtype::F32, Jobz::V, 33), &Target::CPU, Some(&parse("jacobi")));
+    assert_eq!(
+        error.unwrap_err().to_string(),
+        "syev route 'jacobi' cannot run dtype=f32 jobz=V n=33 batch=4096: jacobi: not built yet; these can: cpu"
+    );
+    let native =
+        ops::syev::plan(&problem(Dtype::F32, Jobz::V, 33), &Target::CPU, Some(&parse("native"))).unwrap();
+    assert_eq!(native.0.to_string(), "cpu");
+    let a = Batch::<f64>::zeros(2, 2, 1);
+    let options = linalg::EighOptions { route: Some(parse("vendor")), or_cpu: true, ..Default::default() };
+    let error = linalg::eigh_with(&Queue::cpu(), &a, &options).unwrap_err();
+    assert!(matches!(error, Error::Route(_)), "a pin is never traded for the CPU: {error}");
+}
+
+/// Without a family for the shape, the device gives an error or, on demand, its place to the CPU.
+#[cfg(feature = "simt")]
+#[test]
+fn the_cpu_takes_over_where_asked_and_says_so() {
+    let queue = Queue::simt(1);
+    let a = Batch::<f64>::from_fn(40, 40, 1, |_, i, j| if i == j { i as f64 } else { 0.0 });
+    let error = linalg::eigh(&queue, &a).unwrap_err().to_string();
+    assert!(error.starts_with("no syev family can run dtype=f64 jobz=V n=40 batch=1: "), "{error}");
+    assert!(error.contains("cta: n is at most 32") && error.contains("blocked: not built yet"), "{error}");
+    let options = linalg::EighOptions { or_cpu: true, ..Default::default() };
+    let solved = linalg::eigh_with(&queue, &a, &options).unwrap();
+    assert_eq!(solved.values_of(0)[39], 39.0);
+    assert_eq!(solved.route.to_string(), "cpu");
+    assert_eq!(
+        solved.route.note.as_deref(),
+        Some("no family can run dtype=f64 jobz=V n=40 batch=1 on simt: the CPU solves it")
+    );
+}
+
+/// Runs one of the ignored tests below in a process of its own, with an environment.
+fn child(test: &str, environment: &[(&str, &Path)]) {
+    let mut command = Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", test, "--ignored", "--nocapture"]);
+    let output = command.envs(environment.iter().copied()).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout) + String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = std::env::temp_dir().join(format!("batchlas-{name}-{}", std::process::id()));
+    std::fs::create_dir_all(&folder).unwrap();
+    folder
+}
+
+#[test]
+fn decisions_are_written_once_each() {
+    let folder = folder("coverage");
+    let file = folder.join("decisions.jsonl");
+    child("child_solves_three_times", &[("BATCHLAS_COVERAGE", &file)]);
+    let records = coverage::read(&file).unwrap();
+    assert_eq!(records.len(), 2);
+    assert_eq!((records[0].route.as_str(), records[0].source.as_str()), ("cpu", "device"));
+    assert_eq!(records[0].shape["n"], "3");
+    assert_eq!((records[1].source.as_str(), records[1].shape["jobz"].as_str()), ("scope", "N"));
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+#[ignore = "run by decisions_are_written_once_each"]
+fn child_solves_three_times() {
+    let a = Batch::<f64>::zeros(3, 3, 2);
+    linalg::eigh(&Queue::cpu(), &a).unwrap();
+    linalg::eigh(&Queue::cpu(), &a).unwrap();
+    let _pin = batchlas::routes::ScopedPin::new(&OPERATION, Pin::parse(&OPERATION, "cpu").unwrap());
+    linalg::eigvalsh(&Queue::cpu(), &a).unwrap();
+    assert_eq!(coverage::decisions().iter().map(|(_, count)| count).sum::<u64>(), 3);
+}
+
+#[test]
+fn a_folder_replaces_the_embedded_tables() {
+    let folder = folder("tuned");
+    let mut text =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tuned/syev.sm_89.txt")).unwrap();
+    text =
+        text.replace("arch: sm_89", "arch: sm_70").replace("jacobi cta_fused cta vendor", "vendor:syevj cta");
+    std::fs::write(folder.join("syev.sm_70.txt"), text).unwrap();
+    child("child_reads_the_folder", &[("BATCHLAS_TUNED_DIR", &folder)]);
+    std::fs::write(folder.join("syev.sm_90.txt"), "batchlas routes 1\nop: syev\nwhat: x\n").unwrap();
+    child("child_finds_a_fault", &[("BATCHLAS_TUNED_DIR", &folder)]);
+    std::fs::remove_dir_all(&folder).unwrap();
+}
+
+#[test]
+#[ignore = "run by a_folder_replaces_the_embedded_tables"]
+fn child_reads_the_folder() {
+    let asked = ask(90, Dtype::F32, Jobz::V, 4);
+    assert_eq!(asked.candidates[0].to_string(), "vendor:syevj");
+    assert!(asked.note.unwrap().contains("borrows the one of sm_70"));
+    assert!(asked.table.ends_with("syev.sm_70.txt"));
+}
+
+#[test]
+#[ignore = "run by a_folder_replaces_the_embedded_tables"]
+fn child_finds_a_fault() {
+    let error = explain(&problem(Dtype::F32, Jobz::V, 4), Arch(90), None).unwrap_err().to_string();
+    assert!(error.contains("syev.sm_90.txt:3: unknown field 'what'"), "{error}");
+}
+
+#[test]
+fn a_batch_in_parts_gives_the_same_bits() {
+    child("child_solves_in_parts", &[("BATCHLAS_TUNE_CHUNK_ITEMS", Path::new("3"))]);
+    child("child_refuses_a_typo", &[("BATCHLAS_TUNE_CHUNK_ITEM", Path::new("3"))]);
+}
+
+#[test]
+#[ignore = "run by a_batch_in_parts_gives_the_same_bits"]
+fn child_solves_in_parts() {
+    let a = Batch::from_fn(5, 5, 8, |item, i, j| ((item + 1) * (i * j + 1)) as f64 / (1 + i + j) as f64);
+    let all = linalg::eigh(&Queue::cpu(), &a).unwrap();
+    for item in 0..8 {
+        let alone = Batch::from_fn(5, 5, 1, |_, i, j| a.get(item, i, j));
+        let alone = linalg::eigh(&Queue::cpu(), &alone).unwrap();
+        assert_eq!(all.values_of(item), alone.values_of(0));
+        let place = &all.vectors.as_ref().unwrap().as_slice()[25 * item..25 * (item + 1)];
+        assert_eq!(place, alone.vectors.unwrap().as_slice());
+    }
+}
+
+#[test]
+#[ignore = "run by a_batch_in_parts_gives_the_same_bits"]
+fn child_refuses_a_typo() {
+    let error = linalg::eigh(&Queue::cpu(), &Batch::<f32>::zeros(2, 2, 2)).unwrap_err().to_string();
+    assert!(error.starts_with("unknown tuning parameter BATCHLAS_TUNE_CHUNK_ITEM: one of"), "{error}");
+}
