@@ -12,7 +12,7 @@ use batchlas::{Batch, Queue, Real, Scalar, Uplo};
 pub fn queue(device: batchlas::Device) -> Option<Queue> {
     match Queue::new(device) {
         Ok(queue) => Some(queue),
-        Err(error) if std::env::var_os("BATCHLAS_REQUIRE_GPU").is_some_and(|value| value == "1") => {
+        Err(error) if required("BATCHLAS_REQUIRE_GPU") => {
             panic!("BATCHLAS_REQUIRE_GPU=1, but {error}")
         }
         Err(error) => {
@@ -20,6 +20,11 @@ pub fn queue(device: batchlas::Device) -> Option<Queue> {
             None
         }
     }
+}
+
+/// Whether a variable of the environment is 1.
+pub fn required(variable: &str) -> bool {
+    std::env::var_os(variable).is_some_and(|value| value == "1")
 }
 
 /// A dense matrix in double precision, column-major, both triangles.

@@ -1,11 +1,11 @@
 //! Where and by which family the suite solves.
 
 use batchlas::linalg::{Eigh, EighOptions, eigh_with};
-use batchlas::ops::syev::OPERATION;
+use batchlas::ops::syev::{OPERATION, Problem, Target, plan};
 use batchlas::routes::Pin;
-use batchlas::{Batch, Device, Jobz, Queue, Scalar, Uplo};
+use batchlas::{Batch, Device, Dtype, Jobz, Queue, Scalar, Uplo};
 
-use crate::support;
+use crate::support::{self, required};
 
 /// One device and one family.
 #[derive(Clone, Copy, Debug)]
@@ -15,8 +15,28 @@ pub struct Arm {
 }
 
 impl Arm {
+    /// A queue; `None`, with the reason on stderr, where there is no such device
+    /// or no vendor's library. The environment can make either a failure.
     pub fn queue(&self) -> Option<Queue> {
-        support::queue(self.device)
+        let queue = support::queue(self.device)?;
+        let problem = Problem { dtype: Dtype::F32, n: 1, batch: 1, jobz: Jobz::V, uplo: Uplo::Lower };
+        match plan(&problem, &Target::of(&queue), Some(&self.pin())) {
+            Ok(_) => Some(queue),
+            Err(error) if self.is_vendor() && !required("BATCHLAS_REQUIRE_VENDOR") => {
+                eprintln!("skipped: {error}");
+                None
+            }
+            Err(error) => panic!("{self:?}: {error}"),
+        }
+    }
+
+    fn is_vendor(&self) -> bool {
+        self.route.starts_with("vendor")
+    }
+
+    /// Whether the family gives an item the same bits in every batch; the vendor's do not promise it.
+    pub fn keeps_bits(&self) -> bool {
+        !self.is_vendor()
     }
 
     pub fn pin(&self) -> Pin {
@@ -24,20 +44,23 @@ impl Arm {
     }
 
     /// The largest order that the family takes, as far as the suite goes.
-    pub fn max_n(&self) -> usize {
-        match self.route {
-            "cpu" | "vendor" | "vendor:syevj" => 150,
+    pub fn max_n(&self, dtype: Dtype) -> usize {
+        match (self.route, dtype) {
+            ("cpu" | "vendor" | "vendor:syevj", _) => 150,
+            ("thread", Dtype::F32) => 8,
+            ("thread", Dtype::F64 | Dtype::C32) => 6,
+            ("thread", Dtype::C64) => 4,
             _ => 32,
         }
     }
 
     /// The house list of orders, as far as the family goes: around each boundary.
-    pub fn orders(&self) -> Vec<usize> {
+    pub fn orders(&self, dtype: Dtype) -> Vec<usize> {
         let all = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 128, 129];
         let on_gpu = (1..=32).chain([33, 63, 64, 65, 128, 129]);
         let orders: Vec<usize> =
             if matches!(self.device, Device::Cuda(_)) { on_gpu.collect() } else { all.to_vec() };
-        orders.into_iter().filter(|n| *n <= self.max_n()).collect()
+        orders.into_iter().filter(|n| *n <= self.max_n(dtype)).collect()
     }
 
     /// How many items of a kind are affordable: the executor is slow.

@@ -11,7 +11,7 @@ use crate::support::{Matrix, bits, poisoned};
 /// Random matrices of every order of the house list, either triangle, the other one poisoned.
 pub fn every_order<T: Scalar>(arm: Arm) {
     let Some(queue) = arm.queue() else { return };
-    for n in arm.orders() {
+    for n in arm.orders(T::DTYPE) {
         let mut random = Random::new(n as u64);
         let items: Vec<Matrix> = (0..arm.items(7)).map(|_| random.hermitian(n)).collect();
         for uplo in [Uplo::Lower, Uplo::Upper] {
@@ -31,8 +31,8 @@ pub fn every_class_upper<T: Scalar>(arm: Arm) {
 /// Two items of every class, the classes of one order in one batch.
 fn every_class<T: Scalar>(arm: Arm, uplo: Uplo) {
     let Some(queue) = arm.queue() else { return };
-    let orders = if uplo == Uplo::Lower { [2, 7, 29, 46] } else { [3, 16, 32, 130] };
-    for n in orders.into_iter().filter(|n| *n <= arm.max_n()) {
+    let orders = if uplo == Uplo::Lower { [2, 6, 7, 29, 46] } else { [3, 8, 16, 32, 130] };
+    for n in orders.into_iter().filter(|n| *n <= arm.max_n(T::DTYPE)) {
         let mut random = Random::new(1000 + n as u64);
         for (name, make) in CLASSES {
             let items: Vec<Matrix> = (0..arm.items(2).min(if n > 64 { 1 } else { 2 }))
@@ -46,11 +46,14 @@ fn every_class<T: Scalar>(arm: Arm, uplo: Uplo) {
 /// s A has the values of A times s and the very vectors of A.
 pub fn a_power_of_two_changes_nothing_but_the_scale<T: Scalar>(arm: Arm) {
     let Some(queue) = arm.queue() else { return };
-    for n in [3, 12, 32] {
+    if !arm.keeps_bits() {
+        return;
+    }
+    for n in [3, 6, 12, 32].into_iter().filter(|n| *n <= arm.max_n(T::DTYPE)) {
         let item = Random::new(5).hermitian(n);
         let plain =
             arm.solve(&queue, &poisoned::<T>(std::slice::from_ref(&item), Uplo::Lower), Uplo::Lower, Jobz::V);
-        // Far from the ends, where no family scales, and at the ends, where all must.
+        // Far from the ends of the range, where a family may scale or not.
         for exponent in [-3, 3] {
             let s = 2f64.powi(exponent);
             let scaled = poisoned::<T>(&[item.clone().scaled(s)], Uplo::Lower);

@@ -11,8 +11,8 @@ use crate::support::{Matrix, bits, poisoned};
 
 /// An item has the same bits alone, at any position, and in every run.
 pub fn alone_and_in_a_batch<T: Scalar>(arm: Arm) {
-    let Some(queue) = arm.queue() else { return };
-    for n in [1, 3, 6, 13, 32, 65, 129].into_iter().filter(|n| *n <= arm.max_n()) {
+    let Some(queue) = arm.queue().filter(|_| arm.keeps_bits()) else { return };
+    for n in [1, 3, 6, 13, 32, 65, 129].into_iter().filter(|n| *n <= arm.max_n(T::DTYPE)) {
         let mut random = Random::new(40 + n as u64);
         let items: Vec<Matrix> = (0..arm.items(19)).map(|_| random.hermitian(n)).collect();
         let all = arm.solve(&queue, &poisoned::<T>(&items, Uplo::Lower), Uplo::Lower, Jobz::V);
@@ -39,7 +39,7 @@ pub fn bad_items_touch_no_other<T: Scalar>(arm: Arm) {
     for (n, uplo) in
         [(1, Uplo::Lower), (3, Uplo::Upper), (11, Uplo::Lower), (32, Uplo::Upper), (70, Uplo::Lower)]
     {
-        if n > arm.max_n() {
+        if n > arm.max_n(T::DTYPE) {
             continue;
         }
         let mut random = Random::new(90 + n as u64);
@@ -69,6 +69,9 @@ pub fn bad_items_touch_no_other<T: Scalar>(arm: Arm) {
                     assert!(vectors(&y.vectors).iter().all(nan), "{context}");
                 } else {
                     assert_eq!(y.status[item], Status::CONVERGED, "{context}");
+                    if !arm.keeps_bits() {
+                        continue;
+                    }
                     assert_eq!(bits(x.values_of(item)), bits(y.values_of(item)), "{context}");
                     assert_eq!(bits(&vectors(&x.vectors)), bits(&vectors(&y.vectors)), "{context}");
                 }
@@ -80,7 +83,7 @@ pub fn bad_items_touch_no_other<T: Scalar>(arm: Arm) {
 /// Leading dimension and stride with gaps: the gaps and the words around every output keep their content.
 pub fn gaps_and_guards_stay<T: Scalar>(arm: Arm) {
     let Some(queue) = arm.queue() else { return };
-    for n in [1, 5, 9, 32, 40].into_iter().filter(|n| *n <= arm.max_n()) {
+    for n in [1, 5, 9, 32, 40].into_iter().filter(|n| *n <= arm.max_n(T::DTYPE)) {
         let mut random = Random::new(60 + n as u64);
         let items: Vec<Matrix> = (0..3).map(|_| random.hermitian(n)).collect();
         let packed = poisoned::<T>(&items, Uplo::Lower);
@@ -98,14 +101,18 @@ pub fn gaps_and_guards_stay<T: Scalar>(arm: Arm) {
         let options = Options { route: Some(arm.pin()), ..Options::default() };
         solve(&queue, &mut a, &mut w, &mut status, &options).unwrap();
         assert_eq!(queue.download(&status).unwrap(), [0; 3]);
-        assert_eq!(bits(&queue.download(&w).unwrap()), bits(&expected.values), "{arm:?} n={n}");
+        if arm.keeps_bits() {
+            assert_eq!(bits(&queue.download(&w).unwrap()), bits(&expected.values), "{arm:?} n={n}");
+        }
         let after = queue.download(a.buffer()).unwrap();
         let mut inside = vec![false; after.len()];
         for (item, j) in (0..3).flat_map(|item| (0..n).map(move |j| (item, j))) {
             let at = layout.offset(item, 0, j);
             inside[at..at + n].fill(true);
             let wanted = expected.vectors.as_ref().unwrap().column(item, j);
-            assert_eq!(bits(&after[at..at + n]), bits(wanted), "{arm:?} n={n} item {item} column {j}");
+            if arm.keeps_bits() {
+                assert_eq!(bits(&after[at..at + n]), bits(wanted), "{arm:?} n={n} item {item} column {j}");
+            }
         }
         let touched = (0..after.len()).find(|&k| !inside[k] && after[k] != guard);
         assert_eq!(touched, None, "{arm:?} n={n}: a gap was written");
@@ -115,7 +122,7 @@ pub fn gaps_and_guards_stay<T: Scalar>(arm: Arm) {
 /// n = 0 and batch = 0 keep their shapes; a solve of nothing is a success.
 pub fn empty_shapes<T: Scalar>(arm: Arm) {
     let Some(queue) = arm.queue() else { return };
-    for (n, batch) in [(0, 0), (0, 4), (5, 0)] {
+    for (n, batch) in [(0, 0), (0, 4), (3, 0)] {
         let a = Batch::<T>::zeros(n, n, batch);
         for jobz in [Jobz::V, Jobz::N] {
             let solved = arm.solve(&queue, &a, Uplo::Lower, jobz);
@@ -143,7 +150,7 @@ pub fn one_by_one<T: Scalar>(arm: Arm) {
 /// More items than one block or one task holds.
 pub fn many_items<T: Scalar>(arm: Arm) {
     let Some(queue) = arm.queue() else { return };
-    for (n, batch) in [(2, 70), (4, 1000), (17, 300)] {
+    for (n, batch) in [(2, 70), (4, 1000), (17, 300)].into_iter().filter(|(n, _)| *n <= arm.max_n(T::DTYPE)) {
         let batch = if arm.device == Device::Simt { batch.min(9) } else { batch };
         let mut random = Random::new(n as u64);
         let items: Vec<Matrix> = (0..batch).map(|_| random.hermitian(n)).collect();
@@ -154,10 +161,11 @@ pub fn many_items<T: Scalar>(arm: Arm) {
 /// 16,384 items and a number that is no power of two, where a GPU does the work.
 pub fn large_batches<T: Scalar>(arm: Arm) {
     let Some(queue) = arm.queue() else { return };
-    if !matches!(arm.device, Device::Cuda(_)) {
+    if !matches!(arm.device, Device::Cuda(_)) || !arm.keeps_bits() {
         return;
     }
-    for (n, batch) in [(3, 40_001), (8, 16_384), (16, 16_384), (32, 16_384)] {
+    let shapes = [(3, 40_001), (8, 16_384), (16, 16_384), (32, 16_384)];
+    for (n, batch) in shapes.into_iter().filter(|(n, _)| *n <= arm.max_n(T::DTYPE)) {
         let mut random = Random::new(n as u64);
         let kinds: Vec<Matrix> = (0..64).map(|_| random.hermitian(n)).collect();
         let few = poisoned::<T>(&kinds, Uplo::Lower);

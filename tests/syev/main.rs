@@ -54,11 +54,19 @@ macro_rules! arms {
 arms! {
     cpu: Device::Cpu, "cpu";
     #[cfg(feature = "simt")]
+    simt_thread: Device::Simt, "thread";
+    #[cfg(feature = "simt")]
     simt_cta: Device::Simt, "cta";
     #[cfg(feature = "simt")]
     simt_cta_fused: Device::Simt, "cta_fused";
     #[cfg(feature = "cuda")]
+    cuda_thread: Device::Cuda(0), "thread";
+    #[cfg(feature = "cuda")]
     cuda_cta: Device::Cuda(0), "cta";
     #[cfg(feature = "cuda")]
     cuda_cta_fused: Device::Cuda(0), "cta_fused";
+    #[cfg(feature = "vendor")]
+    cuda_vendor: Device::Cuda(0), "vendor";
+    #[cfg(feature = "vendor")]
+    cuda_vendor_syevj: Device::Cuda(0), "vendor:syevj";
 }

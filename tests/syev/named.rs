@@ -10,7 +10,7 @@ use crate::support::{Matrix, bits, poisoned};
 /// Solves one matrix, holds it to the contract and compares the values, which
 /// are known to `known` relative to the largest.
 fn expect<T: Scalar>(arm: Arm, what: &str, a: Matrix, values: &[f64], known: f64) {
-    let Some(queue) = arm.queue() else { return };
+    let Some(queue) = arm.queue().filter(|_| a.n <= arm.max_n(T::DTYPE)) else { return };
     let n = a.n;
     for uplo in [Uplo::Lower, Uplo::Upper] {
         let solved = check_items::<T>(arm, &queue, what, std::slice::from_ref(&a), uplo);
@@ -25,7 +25,7 @@ fn expect<T: Scalar>(arm: Arm, what: &str, a: Matrix, values: &[f64], known: f64
 /// Values and vectors in different order at n = 33; hangs and NaN on tiny
 /// diagonal matrices; a subnormal flushed.
 pub fn diagonals<T: Scalar>(arm: Arm) {
-    for n in [31, 32, 33, 34, 35, 63, 64, 65].into_iter().filter(|n| *n <= arm.max_n()) {
+    for n in [31, 32, 33, 34, 35, 63, 64, 65].into_iter().filter(|n| *n <= arm.max_n(T::DTYPE)) {
         let falling: Vec<f64> = (0..n).map(|k| (n - k) as f64).collect();
         let rising: Vec<f64> = falling.iter().rev().copied().collect();
         expect::<T>(arm, "falling diagonal", Matrix::diagonal(&falling), &rising, 0.0);
@@ -101,14 +101,16 @@ pub fn small_real<T: Scalar>(arm: Arm) {
     let d: Vec<f64> =
         (0..29).map(|k| if k < 5 { 0.5 + 1e-12 * k as f64 } else { 1.0 + 1e-15 * k as f64 }).collect();
     let secular = Matrix::from_fn(29, |i, j| f64::from(u8::from(i == j)) * d[i] + 1.0 / 29.0);
-    check_items::<T>(arm, &queue, "secular cluster", &[secular], Uplo::Lower);
+    if arm.max_n(T::DTYPE) >= 29 {
+        check_items::<T>(arm, &queue, "secular cluster", &[secular], Uplo::Lower);
+    }
 }
 
 /// An endless loop on f32 33x33 with two cliques of ones; an iteration counter
 /// that overflowed on random graphs with many zero eigenvalues.
 pub fn adjacency_of_33<T: Scalar>(arm: Arm) {
     let Some(queue) = arm.queue() else { return };
-    let n = 33.min(arm.max_n());
+    let n = 33.min(arm.max_n(T::DTYPE));
     let cliques = [[1, 7, 21, 27, 28], [3, 17, 18, 21, 24]];
     let ones = Matrix::from_fn(n, |i, j| {
         f64::from(u8::from(cliques.iter().any(|c| c.contains(&i) && c.contains(&j))))
@@ -125,13 +127,16 @@ pub fn near_singular_in_turns<T: Scalar>(arm: Arm) {
     let Some(queue) = arm.queue() else { return };
     let (rounds, sizes) =
         if arm.device == Device::Simt { (2, &[1, 3, 2][..]) } else { (6, &[3, 17, 128, 5][..]) };
-    let n = 40.min(arm.max_n());
+    let n = 40.min(arm.max_n(T::DTYPE));
     let mut random = Random::new(64);
     let values: Vec<f64> = (0..n).map(|k| 10f64.powi(-(k as i32) / 3)).collect();
     let most = *sizes.iter().max().unwrap();
     let items: Vec<Matrix> =
         (0..most).map(|_| random.with_spectrum(&values, T::DTYPE.is_complex())).collect();
     let first = check_items::<T>(arm, &queue, "near singular", &items, Uplo::Lower);
+    if !arm.keeps_bits() {
+        return;
+    }
     let expected = bits(first.vectors.as_ref().unwrap().as_slice());
     for round in 0..rounds {
         for &size in sizes {

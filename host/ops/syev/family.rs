@@ -102,7 +102,9 @@ pub(crate) fn built(name: &str) -> std::result::Result<&'static dyn Family, Stri
     let found = BUILT.iter().copied().find(|f| f.name() == name);
     found.ok_or_else(|| match name {
         "vendor" => "this build lacks the feature `vendor`".to_owned(),
-        "cta" | "cta_fused" => "this build lacks the features `cuda` and `simt`".to_owned(),
+        "thread" | "cta" | "cta_fused" if cfg!(not(feature = "kernels")) => {
+            "this build lacks the features `cuda` and `simt`".to_owned()
+        }
         _ => "not built yet".to_owned(),
     })
 }
