@@ -99,7 +99,6 @@ impl<T: Scalar, const N: usize> Pencil<T, N> {
     /// Sweeps until no lane of the warp has rotated, or the budget is spent; returns how many pairs the last
     /// sweep still rotated. Every lane of the warp must call it.
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     pub fn diagonalize<const VECTORS: bool>(&mut self, max_sweeps: u32) -> u32 {
         let mut left = max_sweeps;
         loop {

@@ -20,7 +20,6 @@ pub const fn staging_elements(p: usize) -> usize {
 /// Each column is read by consecutive lanes. The other half of a row is a column of what was read: it comes
 /// transposed through `staging`, up to 16 columns at a time; leading dimension 17 keeps banks apart.
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 pub fn load_row<T: Scalar, const P: usize>(
     tile: Tile,
     matrix: GlobalMut<T>,
@@ -54,7 +53,6 @@ pub fn load_row<T: Scalar, const P: usize>(
 }
 
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 fn read_triangle<T: Scalar, const P: usize>(
     rank: usize,
     matrix: GlobalMut<T>,
@@ -77,7 +75,6 @@ fn read_triangle<T: Scalar, const P: usize>(
 
 /// Magnitude of the largest element of the tile's rows, or `None` where one is not finite.
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 pub fn largest_element<T: Scalar, const P: usize>(tile: Tile, row: &[T; P]) -> Option<T::Real> {
     let mut finite = true;
     let mut largest = <T::Real as Real>::ZERO;

@@ -8,7 +8,6 @@ use cuda_std::prelude::*;
 ///
 /// Lanes past `n` get positions past `n`.
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 pub fn ascending_position<R: Real>(tile: Tile, n: u32, d: R) -> u32 {
     let rank = tile.rank();
     let mut position = 0;
@@ -32,7 +31,6 @@ pub struct Phase<T> {
 ///
 /// The scan starts at row `start` and wraps around: lanes that scan columns in the same banks start apart.
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 pub fn column_phase<T: Scalar>(column: Shared<T>, ld: u32, rows: u32, start: u32) -> Phase<T> {
     let zero = <T::Real as Real>::ZERO;
     let one = <T::Real as Real>::ONE;
@@ -55,7 +53,6 @@ pub fn column_phase<T: Scalar>(column: Shared<T>, ld: u32, rows: u32, start: u32
 
 /// Writes NaN to all outputs of an item: one row a lane.
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 pub fn write_nan<T: Scalar, const VECTORS: bool>(
     rank: u32,
     matrix: GlobalMut<T>,

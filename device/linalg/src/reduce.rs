@@ -42,7 +42,6 @@ impl<T: Scalar, const P: usize> Rows<T, P> {
     ///
     /// The width of the loops shrinks by 4 every 4 columns.
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     pub fn reduce(
         mut self,
         tile: Tile,
@@ -66,7 +65,6 @@ impl<T: Scalar, const P: usize> Rows<T, P> {
     }
 
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     fn step<const W: usize>(
         &mut self,
         tile: Tile,
@@ -93,7 +91,6 @@ impl<T: Scalar, const P: usize> Rows<T, P> {
     /// `w = tau A v - (tau / 2)(tau A v)^H v * v`, then `A -= v w^H + w v^H`, as LAPACK's `zhetd2`. Lanes up to
     /// `k` hold nothing of the trailing matrix; they clear the slots that run out of it.
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     fn two_sided_update<const W: usize>(
         &mut self,
         tile: Tile,
@@ -141,7 +138,6 @@ impl<T: Scalar, const P: usize> Rows<T, P> {
 
 /// Where a row fills half of the registers, keeps the compiler from loading vectors ahead: it would spill.
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 fn fence_wide<T: Scalar, const P: usize>(tile: Tile) {
     if size_of::<T>() * P > 256 {
         tile.sync();
@@ -180,7 +176,6 @@ impl<T: Scalar, const P: usize> BasisRow<T, P> {
     ///
     /// Each row is touched by itself, so lanes share only `v`.
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     pub fn apply(&mut self, tile: Tile, v: Shared<T>, tau: T) {
         let mut partial = [T::ZERO; 4];
         for start in (0..P).step_by(4) {
@@ -209,7 +204,6 @@ impl<T: Scalar, const P: usize> BasisRow<T, P> {
 /// A real matrix has one reflector less; the last factor is then the identity. Column `c` ends in slot
 /// `(c - n + 1) mod P`.
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 pub fn form_q<T: Scalar, const P: usize>(
     tile: Tile,
     matrix: GlobalMut<T>,

@@ -27,7 +27,6 @@ impl<T: Scalar> Reflector<T> {
 /// `x` is this lane's component, of a vector scaled to norm about 1. Components below whose squares underflow
 /// are dropped: they are below the rounding error of the matrix, and their squares would be no unit vector.
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 pub fn larfg<T: Scalar>(tile: Tile, pivot: u32, x: T) -> Reflector<T> {
     let zero = <T::Real as Real>::ZERO;
     let one = <T::Real as Real>::ONE;

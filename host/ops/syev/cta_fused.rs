@@ -32,19 +32,19 @@ impl Family for CtaFused {
         let problem = &plan.problem;
         // Items a block: what the registers of a multiprocessor hold (see the kernel's export groups).
         macro_rules! by_order {
-            ($arrays:ident, $small:literal, $large:literal) => {
+            ($arrays:ident, $p8:literal, $p16:literal, $p32:literal) => {
                 match problem.n {
-                    0..=8 => by_jobz::<_, 8, $small>(queue, problem, $arrays),
-                    9..=16 => by_jobz::<_, 16, $small>(queue, problem, $arrays),
-                    _ => by_jobz::<_, 32, $large>(queue, problem, $arrays),
+                    0..=8 => by_jobz::<_, 8, $p8>(queue, problem, $arrays),
+                    9..=16 => by_jobz::<_, 16, $p16>(queue, problem, $arrays),
+                    _ => by_jobz::<_, 32, $p32>(queue, problem, $arrays),
                 }
             };
         }
         match operands {
-            Operands::F32(arrays) => by_order!(arrays, 32, 16),
-            Operands::F64(arrays) => by_order!(arrays, 32, 16),
-            Operands::C32(arrays) => by_order!(arrays, 32, 16),
-            Operands::C64(arrays) => by_order!(arrays, 16, 8),
+            Operands::F32(arrays) => by_order!(arrays, 32, 16, 16),
+            Operands::F64(arrays) => by_order!(arrays, 32, 16, 12),
+            Operands::C32(arrays) => by_order!(arrays, 32, 16, 12),
+            Operands::C64(arrays) => by_order!(arrays, 16, 16, 8),
         }
     }
 }

@@ -76,7 +76,8 @@ fn run<T: KernelScalar, const N: usize, const VECTORS: bool>(
     let packed = ld == n && stride == n as u64 * n as u64;
     let a = arrays.a.buffer_mut().view_mut();
     let (w, status) = (arrays.w.view_mut(), arrays.status.view_mut());
-    let call = syev_thread::call::<T, N, VECTORS>(a, w, status, ld, stride, batch, upper, packed as u32, MAX_SWEEPS);
+    let call =
+        syev_thread::call::<T, N, VECTORS>(a, w, status, ld, stride, batch, upper, packed as u32, MAX_SWEEPS);
     let bytes = block as usize * staging_elements(N) * size_of::<T>();
     submit(queue, config(batch, block, block, bytes)?, call)
 }

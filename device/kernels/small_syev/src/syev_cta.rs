@@ -96,7 +96,6 @@ pub unsafe fn syev_cta<T: Scalar, const P: usize, const VECTORS: bool>(
 
 /// Leaves row `rank` of `Q` in shared memory, column by column.
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 fn store_q<T: Scalar, const P: usize>(tile: Tile, matrix: GlobalMut<T>, items: Items, shared: Shared<T>) {
     let row = form_q::<T, P>(tile, matrix, items, shared.at((P * P) as u32));
     for slot in 0..P {
@@ -107,7 +106,6 @@ fn store_q<T: Scalar, const P: usize>(tile: Tile, matrix: GlobalMut<T>, items: I
 
 /// Writes the columns in ascending order of their eigenvalues, with the sign convention.
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 fn write_vectors<T: Scalar, const P: usize>(
     tile: Tile,
     matrix: GlobalMut<T>,

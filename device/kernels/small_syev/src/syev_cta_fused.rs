@@ -51,11 +51,13 @@ pub const fn shared_bytes(scalar_bytes: usize, real_bytes: usize, p: usize, matr
 /// # Source
 /// LAPACK's `zhetd2`, `dsteqr`; decoupling: `docs/algorithms/steqr.md`.
 #[kernel(
-    group(T = [f32], P = [8, 16], MATRICES = [32], VECTORS = [true, false], launch_bounds(512, 2)),
-    group(T = [f64, c32], P = [8, 16], MATRICES = [32], VECTORS = [true, false], launch_bounds(512, 1)),
-    group(T = [c64], P = [8, 16], MATRICES = [16], VECTORS = [true, false], launch_bounds(256, 1)),
+    group(T = [f32], P = [8], MATRICES = [32], VECTORS = [true, false], launch_bounds(256, 3)),
+    group(T = [f32], P = [16], MATRICES = [16], VECTORS = [true, false], launch_bounds(256, 3)),
     group(T = [f32], P = [32], MATRICES = [16], VECTORS = [true, false], launch_bounds(512, 1)),
-    group(T = [f64, c32], P = [32], MATRICES = [16], VECTORS = [true, false], launch_bounds(512, 1)),
+    group(T = [f64, c32], P = [8], MATRICES = [32], VECTORS = [true, false], launch_bounds(256, 2)),
+    group(T = [f64, c32], P = [16], MATRICES = [16], VECTORS = [true, false], launch_bounds(256, 2)),
+    group(T = [f64, c32], P = [32], MATRICES = [12], VECTORS = [true, false], launch_bounds(384, 1)),
+    group(T = [c64], P = [8, 16], MATRICES = [16], VECTORS = [true, false], launch_bounds(256, 1)),
     group(T = [c64], P = [32], MATRICES = [8], VECTORS = [true, false], launch_bounds(256, 1))
 )]
 pub unsafe fn syev_cta_fused<T: Scalar, const P: usize, const MATRICES: usize, const VECTORS: bool>(
@@ -133,7 +135,6 @@ struct Reduction<R> {
 }
 
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 fn reduce<T: Scalar, const P: usize, const MATRICES: usize, const VECTORS: bool>(
     tile: Tile,
     matrix: GlobalMut<T>,
@@ -186,7 +187,6 @@ struct BlockMemory<T: Scalar, const P: usize, const MATRICES: usize> {
 
 impl<T: Scalar, const P: usize, const MATRICES: usize> BlockMemory<T, P, MATRICES> {
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     fn carve() -> Self {
         let elements = MATRICES * staging_elements(P);
         // SAFETY: the launch gives shared_bytes, whose first part this is.
@@ -206,7 +206,6 @@ impl<T: Scalar, const P: usize, const MATRICES: usize> BlockMemory<T, P, MATRICE
     ///
     /// So a column's place in the registers of a row does not depend on `n`.
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     fn publish(&self, tile: Tile, local: u32, n: u32, reduction: Reduction<T::Real>) {
         let (p, rank) = (P as u32, tile.rank());
         let zero = <T::Real as Real>::ZERO;
@@ -227,7 +226,6 @@ impl<T: Scalar, const P: usize, const MATRICES: usize> BlockMemory<T, P, MATRICE
 
     /// Chases all problems of the block and applies the rotations to the rows.
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     fn solve<const VECTORS: bool>(&self, n: u32, local: u32, options: Options, row: &mut [T; P]) {
         let thread = thread::thread_idx_x();
         let chases = thread < MATRICES as u32;
@@ -256,7 +254,6 @@ impl<T: Scalar, const P: usize, const MATRICES: usize> BlockMemory<T, P, MATRICE
 
     /// Logs a round; returns whether any problem of the block was at work.
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     fn log_round(&self, chases: bool, chaser: &mut Chaser, buffer: u32) -> bool {
         let active = chases && chaser.is_active();
         if chases {
@@ -271,7 +268,6 @@ impl<T: Scalar, const P: usize, const MATRICES: usize> BlockMemory<T, P, MATRICE
 
     /// Logs round `round + 1` and applies round `round`.
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     fn log_round_behind(
         &self,
         chases: bool,
@@ -301,7 +297,6 @@ impl<T: Scalar, const P: usize, const MATRICES: usize> BlockMemory<T, P, MATRICE
     /// Writes the eigenvalues in ascending order; returns the position of track row `rank`, at least `n` for
     /// padding.
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     fn write_values(
         &self,
         tile: Tile,
@@ -331,7 +326,6 @@ impl<T: Scalar, const P: usize, const MATRICES: usize> BlockMemory<T, P, MATRICE
 
     /// Writes the columns to their places with the sign convention.
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     fn write_vectors(
         &self,
         tile: Tile,
@@ -357,7 +351,6 @@ impl<T: Scalar, const P: usize, const MATRICES: usize> BlockMemory<T, P, MATRICE
 
     /// The phase of column `rank`; columns go through the staging up to 16 at a time.
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     fn phase(&self, tile: Tile, local: u32, row: &[T; P]) -> Phase<T> {
         let staging = self.staging(local);
         let rank = tile.rank() as usize;

@@ -121,21 +121,18 @@ pub unsafe fn syev_thread<T: Scalar, const N: usize, const VECTORS: bool>(
 
 /// Moves the block's items from global memory to the staging, element by element, consecutive lanes abreast.
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 fn copy_in<T: Scalar, const N: usize>(a: GlobalMut<T>, first: u64, batch: u64, staging: Shared<T>) {
     for_each_element::<N>(first, batch, |from, to| staging.set(to, a.get(from)));
 }
 
 /// Moves the block's items back.
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 fn copy_out<T: Scalar, const N: usize>(a: GlobalMut<T>, first: u64, batch: u64, staging: Shared<T>) {
     for_each_element::<N>(first, batch, |to, from| a.set(to, staging.get(from)));
 }
 
 /// Calls `f(global, shared)` for this thread's share of the block's elements.
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 fn for_each_element<const N: usize>(first: u64, batch: u64, mut f: impl FnMut(usize, u32)) {
     let square = (N * N) as u32;
     let block = thread::block_dim_x();

@@ -21,7 +21,6 @@ pub struct Block<T> {
 ///
 /// dsteqr's splitting test; relative and without squares, so it holds at any scale. The coupling is set to 0.
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 pub fn split<T: Real>(tile: Tile, n: u32, rows: &mut Tridiagonal<T>, begin: u32) -> u32 {
     let rank = tile.rank();
     let d_next = tile.shuffle_down(rows.d, 1);
@@ -38,7 +37,6 @@ impl<T: Real> Block<T> {
     /// QL where `|d[begin]| <= |d[end]|`, as dsteqr: a graded block converges its small end first. `None` for a
     /// zero block, which is solved as it stands.
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     pub fn open(tile: Tile, rows: &mut Tridiagonal<T>, begin: u32, end: u32) -> Option<Self> {
         let rank = tile.rank();
         let inside = rank >= begin && rank <= end;
@@ -63,7 +61,6 @@ impl<T: Real> Block<T> {
 
     /// Undoes [`open`](Self::open).
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     pub fn close(self, tile: Tile, rows: &mut Tridiagonal<T>) {
         if self.mirrored {
             self.mirror(tile, rows);
@@ -76,7 +73,6 @@ impl<T: Real> Block<T> {
     }
 
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     fn mirror(self, tile: Tile, rows: &mut Tridiagonal<T>) {
         let rank = tile.rank();
         let inside = rank >= self.begin && rank <= self.end;

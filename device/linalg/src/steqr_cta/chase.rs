@@ -32,7 +32,6 @@ impl Span {
 /// `c row[i] - s row[i+1]`. Broadcasts read the snapshot taken before the chase, so that no shuffle waits for a
 /// rotation; results go to their lanes by selects, since a branch would diverge on every rotation.
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 pub fn sweep_exp<T: Real, B: Basis<T>>(
     tile: Tile,
     rows: &mut Tridiagonal<T>,

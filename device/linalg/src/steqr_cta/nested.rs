@@ -13,7 +13,6 @@ use cuda_std::partition::Tile;
 /// On return `rows.d` holds the eigenvalues, unsorted, and the columns of `basis` are rotated to match. Control
 /// flow is uniform in the tile and differs between tiles, so the tile must be native, or span the warp.
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 pub fn solve_nested<T: Real, B: Basis<T>>(
     tile: Tile,
     n: u32,
@@ -37,7 +36,6 @@ pub fn solve_nested<T: Real, B: Basis<T>>(
 }
 
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 fn solve_block<T: Real, B: Basis<T>>(
     tile: Tile,
     rows: &mut Tridiagonal<T>,
@@ -73,7 +71,6 @@ fn solve_block<T: Real, B: Basis<T>>(
 
 /// First row at or after `l` whose coupling has become negligible, else `end`; the coupling is set to 0.
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 fn deflate<T: Real>(tile: Tile, rows: &mut Tridiagonal<T>, l: u32, end: u32) -> u32 {
     let rank = tile.rank();
     let d_next = tile.shuffle_down(rows.d, 1);
@@ -86,7 +83,6 @@ fn deflate<T: Real>(tile: Tile, rows: &mut Tridiagonal<T>, l: u32, end: u32) -> 
 
 /// Solves the 2x2 block at rows `span.l`, `span.m` in closed form.
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 fn solve_pair<T: Real, B: Basis<T>>(
     tile: Tile,
     rows: &mut Tridiagonal<T>,

@@ -8,7 +8,6 @@ use cuda_std::scalar::Scalar;
 /// Planes are unrolled, so that the row stays in registers; a sweep skips, four planes at a time, what lies
 /// outside of its span.
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 pub fn apply_round<T: Scalar, const P: usize>(
     track: &Track<T::Real>,
     buffer: u32,
@@ -27,7 +26,6 @@ pub fn apply_round<T: Scalar, const P: usize>(
 }
 
 #[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
 fn apply_sweep<T: Scalar, const P: usize>(
     track: &Track<T::Real>,
     base: u32,

@@ -28,7 +28,6 @@ impl Chaser {
     ///
     /// The problem is scaled to norm about 1, so squares underflow only where nothing is lost by norm.
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     pub fn start<R: Real>(track: &Track<R>, matrix: u32, first: u32, n: u32, options: Options) -> Self {
         let mut chaser = Chaser { matrix, coupled: 0, sweeps_left: options.max_sweeps, shift: options.shift };
         let mut i = first;
@@ -55,7 +54,6 @@ impl Chaser {
 
     /// Runs one sweep on the first open block and logs it in `buffer` at `sweep`; an empty span when done.
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     pub fn sweep<R: Real, const LOG: bool>(&mut self, track: &Track<R>, buffer: u32, sweep: u32) {
         let mut span = 0;
         if self.is_active() {
@@ -72,7 +70,6 @@ impl Chaser {
 
     /// The sweep in Parlett-Gray form, as dsteqr: scalars `g`, `p`, `c`, `s` run up the band.
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     fn chase<R: Real, const LOG: bool>(&mut self, track: &Track<R>, l: u32, m: u32, buffer: u32, sweep: u32) {
         let d_l = self.get(track, track.d, l);
         let mu = shift(self.shift, d_l, self.get(track, track.e, l), self.get(track, track.d, l + 1));

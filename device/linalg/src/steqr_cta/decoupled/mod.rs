@@ -47,7 +47,6 @@ impl<R: Real> Track<R> {
     /// # Safety
     /// The launch gives [`track_bytes`] bytes from there, and `offset` is aligned to 16.
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
     pub unsafe fn carve(offset: usize, order: usize, matrices: usize, sweeps: usize) -> Self {
         let reals = 4 * sweeps * order * matrices;
         let part = order * matrices;
