@@ -4,6 +4,8 @@
 //! by byte offsets. The device linker defines the array.
 
 use core::marker::PhantomData;
+#[cfg(not(target_os = "cuda"))]
+use core::mem::MaybeUninit;
 
 /// View of `len` elements of the block's shared memory.
 #[derive(Debug)]
@@ -149,16 +151,17 @@ impl<T: Copy> Shared<T> {
         }
         #[cfg(not(target_os = "cuda"))]
         {
-            assert!(
-                (self.offset + i as usize * size_of::<T>()).is_multiple_of(16),
-                "misaligned wide shared access"
-            );
-            let mut k = i;
-            [(); N].map(|()| {
-                let value = self.get(k);
-                k += 1;
-                value
-            })
+            // One access for every 16 bytes, as on the device; all but the first are aligned if it is.
+            let wide = (16 / size_of::<T>()).max(1);
+            let mut values = [const { MaybeUninit::<T>::uninit() }; N];
+            for start in (0..N).step_by(wide) {
+                let part = &mut values[start..N.min(start + wide)];
+                let from = self.checked(i as usize + start, part.len(), 16, simt::Access::Read);
+                // SAFETY: the executor has checked the access to as many elements as the part has.
+                unsafe { part.as_mut_ptr().cast::<T>().copy_from_nonoverlapping(from, part.len()) }
+            }
+            // SAFETY: the parts cover the array.
+            values.map(|value| unsafe { value.assume_init() })
         }
     }
 
@@ -172,8 +175,15 @@ impl<T: Copy> Shared<T> {
     #[track_caller]
     pub(crate) fn element(self, i: u32, write: bool) -> *mut T {
         let access = if write { simt::Access::Write } else { simt::Access::Read };
-        let (bytes, view_bytes) = (size_of::<T>(), self.len * size_of::<T>());
-        let offset = self.offset + i as usize * bytes;
-        simt::shared_view_access(self.offset, view_bytes, offset, bytes, align_of::<T>(), access) as *mut T
+        self.checked(i as usize, 1, align_of::<T>(), access)
+    }
+
+    /// Address of elements `i..i + count`, for one access that the executor has checked.
+    #[cfg(not(target_os = "cuda"))]
+    #[track_caller]
+    fn checked(self, i: usize, count: usize, align: usize, access: simt::Access) -> *mut T {
+        let bytes = size_of::<T>();
+        let (view_bytes, at) = (self.len * bytes, self.offset + i * bytes);
+        simt::shared_view_access(self.offset, view_bytes, at, count * bytes, align, access) as *mut T
     }
 }

@@ -61,6 +61,19 @@ pub unsafe fn grid_count(count: GlobalMut<u32>, total: GlobalMut<u32>, round: Gl
     }
 }
 
+/// Sums four elements that it reads at once.
+#[kernel]
+pub unsafe fn wide_sum(sum: GlobalMut<f32>, first: u32) {
+    // SAFETY: the launch gives eight elements.
+    let shared = unsafe { dynamic_shared_mem::<f32>(0, 8) };
+    shared.set(thread::thread_idx_x(), 1.0);
+    thread::sync_threads();
+    if thread::thread_idx_x() == 0 {
+        let four = shared.get_array::<4>(first); // wide read
+        sum.set(0, four.iter().sum());
+    }
+}
+
 /// The line of this file that ends in that comment.
 fn line(comment: &str) -> u32 {
     let marker = format!("// {comment}");
@@ -158,6 +171,23 @@ fn a_read_past_a_shared_view() {
     let finding = fault(7);
     expect(&finding, FindingKind::OutOfBounds, &["read"]);
     assert!(finding.message.contains("of a view of bytes 0..512"), "{finding}");
+}
+
+#[test]
+fn a_wide_shared_read_off_its_alignment() {
+    let run = |first| {
+        let mut sum = [0.0_f32];
+        // SAFETY: the array outlives the launch.
+        let view = unsafe { GlobalMut::from_raw_parts(sum.as_mut_ptr(), 1) };
+        let call = wide_sum::call(view, first).expect("an entry");
+        (submit(LaunchConfig::new(1, 8).with_shared(32), &call), sum[0])
+    };
+    let (result, sum) = run(4);
+    assert_eq!(result.unwrap_or_else(|error| panic!("{error}")).shared_accesses, 9);
+    assert_eq!(sum, 4.0);
+    let error = run(2).0.expect_err("a finding");
+    expect(&error.findings[0], FindingKind::Misaligned, &["wide read"]);
+    assert!(error.findings[0].message.contains("multiple of 16"), "{error}");
 }
 
 #[test]
