@@ -24,6 +24,10 @@ pub fn run() -> Result<(), Failure> {
     let mut checks = vec![("rustc, cargo", host_compiler()), ("C linker", c_linker())];
     checks.push(match &tools {
         Ok(tools) => ("device compiler", Verdict::Fine(format!("{tools} ({})", tools.rustc.display()))),
+        Err(_) if std::env::var_os("BATCHLAS_PTX_DIR").is_some() => (
+            "device compiler",
+            Verdict::Note("none; BATCHLAS_PTX_DIR names kernels built elsewhere".to_owned()),
+        ),
         Err(error) => ("device compiler", Verdict::Bad(error.to_string())),
     });
     checks.push(match &archs {

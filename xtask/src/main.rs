@@ -37,6 +37,7 @@ GPU:
   gpu-pack         makes gpu-pack/: tests and benches for a GPU machine without Rust (run gpu-pack/run.sh)
 
 Dependents:
+  dependents       builds and runs crates outside the workspace that use the library (part of test)
   stub DIR         writes the empty libcuda.so that builds with feature `cuda` link without a CUDA toolkit;
                    then: export CUDA_LIBRARY_PATH=DIR
 ";
@@ -72,6 +73,7 @@ fn run(words: &[&str]) -> Result<(), Failure> {
         ["ptx", folder] => kernels::export(folder.as_ref()),
         ["gpu-suite"] => gpu::suite(),
         ["gpu-pack"] => gpu::pack(),
+        ["dependents"] => dependents::run(),
         ["stub", folder] => stub::write(folder.as_ref()),
         [command, ..] => Err(Failure::new(format!(
             "cannot read `{}`; see cargo xtask help",

@@ -1,6 +1,6 @@
 //! `cargo xtask setup`: brings what is missing, says what it does, and can be run again.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use cuda_builder::{discover, ptxas};
@@ -34,6 +34,10 @@ pub fn run() -> Result<(), Failure> {
 
 /// Whether something was installed.
 fn device_compiler() -> Result<bool, Failure> {
+    if let Some(folder) = std::env::var_os("BATCHLAS_PTX_DIR") {
+        println!("setup: device compiler: not needed, kernels come from {}", Path::new(&folder).display());
+        return Ok(false);
+    }
     let missing = match discover::find() {
         Ok(tools) => {
             println!("setup: device compiler: {tools} ({})", tools.rustc.display());

@@ -222,7 +222,8 @@ impl CudaBuilder {
         let _lock = lock(&ptx_dir)?;
         let sysroot = sysroot::ensure(&tools, &ptx_dir)?;
 
-        progress::note(&ptx_dir, &format!("{}: kernels for the GPU", folder.display()));
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        progress::note(&ptx_dir, &format!("{name}: rustc"));
         let nested = Nested {
             tools: &tools,
             krate: folder,
