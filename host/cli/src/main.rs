@@ -7,6 +7,7 @@ mod input;
 mod output;
 mod plot;
 mod progress;
+mod table;
 
 use std::io::{self, Write};
 use std::process::ExitCode;

@@ -52,24 +52,22 @@ impl Target {
         Ok(target)
     }
 
-    /// The checked path.
-    pub fn path(&self) -> &Path {
-        &self.path
-    }
-
     fn temporary(&self) -> Result<NamedTempFile, Failure> {
         let mut builder = tempfile::Builder::new();
         builder.prefix(".batchlas-").suffix(".part");
         // Not the private mode of a temporary file: the umask decides, as for any output.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        builder
-            .tempfile_in(&self.folder)
-            .map_err(|e| Failure::at(&self.path, format!("cannot be written: {}", system_text(innermost(&e)))))
+        builder.tempfile_in(&self.folder).map_err(|e| {
+            Failure::at(&self.path, format!("cannot be written: {}", system_text(innermost(&e))))
+        })
     }
 
     /// Writes the output beside its place.
-    pub fn stage(&self, write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>) -> Result<Staged, Failure> {
+    pub fn stage(
+        &self,
+        write: impl FnOnce(&mut BufWriter<&File>) -> io::Result<()>,
+    ) -> Result<Staged, Failure> {
         let file = self.temporary()?;
         let mut buffered = BufWriter::with_capacity(1 << 20, file.as_file());
         write(&mut buffered)
@@ -146,8 +144,7 @@ where
 
 fn add<W: Write + Seek>(zip: &mut ZipWriter<W>, name: &str, array: &impl WriteNpyExt) -> io::Result<()> {
     // large_file: an entry may pass 4 GiB.
-    let options =
-        SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
+    let options = SimpleFileOptions::default().compression_method(CompressionMethod::Stored).large_file(true);
     zip.start_file(format!("{name}.npy"), options).map_err(io::Error::from)?;
     array.write_npy(zip).map_err(|e| match e {
         WriteNpyError::Io(e) => e,

@@ -210,8 +210,7 @@ fn bands(root: &Area<'_>, spectra: &Spectra<'_>, axis: &Axis) -> Result<(), Fail
     let mut quantiles: Vec<(f64, [f64; 7])> = Vec::new();
     for k in abscissae(n) {
         let column = spectra.values.iter().skip(k).step_by(n);
-        let mut column: Vec<f64> =
-            column.copied().filter(|x| x.is_finite()).map(|x| axis.place(x)).collect();
+        let mut column: Vec<f64> = column.copied().filter(|x| x.is_finite()).map(|x| axis.place(x)).collect();
         column.sort_unstable_by(f64::total_cmp);
         let Some(last) = column.len().checked_sub(1) else { continue };
         let at = |q: f64| column[(q * last as f64).round() as usize];
@@ -271,7 +270,8 @@ mod tests {
 
     #[test]
     fn every_form_has_title_axes_and_marks() {
-        for (b, n) in [(1, 1), (1, 5), (1, 5000), (2, 1), (7, 14), (162, 14), (500, 1), (1000, 16), (3, 9000)] {
+        for (b, n) in [(1, 1), (1, 5), (1, 5000), (2, 1), (7, 14), (162, 14), (500, 1), (1000, 16), (3, 9000)]
+        {
             let text = svg(&values(b, n, 10.0), b, n);
             assert!(text.contains("test.npy"), "{b} {n}");
             assert!(text.contains("eigenvalue (units of the input"), "{b} {n}");

@@ -93,7 +93,9 @@ fn damaged_files() {
     refused(&lab, "a.npy", "header");
     lab.write("a.npy", b"\x93NUMPY\x09\x00\x10\x00");
     refused(&lab, "a.npy", "version 9.0");
-    for shape in ["(1000000000, 1000, 1000)", "(18446744073709551615, 3, 3)", "(99999999999999999999999, 3, 3)"] {
+    for shape in
+        ["(1000000000, 1000, 1000)", "(18446744073709551615, 3, 3)", "(99999999999999999999999, 3, 3)"]
+    {
         lab.write("a.npy", &npy_raw(&header("'<f8'", shape), &[0; 64]));
         refused(&lab, "a.npy", "a.npy: ");
     }
@@ -167,7 +169,7 @@ fn a_gpu_that_is_not_there() {
     let lab = Lab::new();
     lab.npy("a.npy", &[2, 4, 4], &symmetric(2, 4, 1));
     // An ordinal that no machine has, so that the test holds with GPUs too.
-    lab.run("eigh a.npy -o out.npz --device cuda:4000000000").refused("cuda:4000000000");
+    lab.run("eigh a.npy -o out.npz --device cuda:4000000000").refused("cuda");
     assert_eq!(lab.files(), ["a.npy"]);
 }
 

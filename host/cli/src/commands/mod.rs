@@ -9,6 +9,11 @@ use std::io::{self, Write};
 
 use crate::failure::Failure;
 
+/// A report as one line of JSON.
+fn json_line(report: &impl serde::Serialize) -> Result<String, Failure> {
+    serde_json::to_string(report).map(|line| line + "\n").map_err(|e| Failure::new(e.to_string()))
+}
+
 /// Prints a command's report. A reader that has gone (`| head`) is no error.
 fn print(report: &str) -> Result<(), Failure> {
     let mut out = io::stdout().lock();

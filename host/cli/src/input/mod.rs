@@ -10,7 +10,7 @@ use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek};
 use std::path::Path;
 
-use batchlas::{Batch, Dtype, Scalar};
+use batchlas::{Batch, Scalar};
 use num_complex::Complex;
 
 use crate::failure::Failure;
@@ -82,18 +82,6 @@ impl<T: Scalar> Items<T> {
                 }
                 Ok(Batch::from_col_major(out, n, n, count)?)
             }
-        }
-    }
-}
-
-impl Matrices {
-    /// The element type.
-    pub fn dtype(&self) -> Dtype {
-        match self {
-            Matrices::F32(_) => Dtype::F32,
-            Matrices::F64(_) => Dtype::F64,
-            Matrices::C32(_) => Dtype::C32,
-            Matrices::C64(_) => Dtype::C64,
         }
     }
 }

@@ -69,7 +69,8 @@ fn parse(reader: impl BufRead) -> Result<Matrices, String> {
     let banner = banner(&first).map_err(|e| lines.at(e))?;
     let size = lines.next()?.ok_or("the file is cut short: it has no size line")?;
     let (n, entries) = size_line(&size, banner).map_err(|e| lines.at(e))?;
-    let len = n.checked_mul(n).ok_or_else(|| lines.at(format!("a dense matrix of order {n} fits no memory")))?;
+    let len =
+        n.checked_mul(n).ok_or_else(|| lines.at(format!("a dense matrix of order {n} fits no memory")))?;
     check_memory(len, 16, &format!("a dense matrix of order {n}")).map_err(|e| lines.at(e))?;
     let mut matrix = Dense { values: vec![Complex::new(0.0, 0.0); len], seen: vec![false; len], n, banner };
     if banner.coordinate {
@@ -100,7 +101,11 @@ fn banner(line: &str) -> Result<Banner, String> {
         "real" | "double" | "integer" => Field::Real,
         "complex" => Field::Complex,
         "pattern" if coordinate => Field::Pattern,
-        other => return Err(format!("field '{other}' is not read: real, integer, complex or a coordinate pattern")),
+        other => {
+            return Err(format!(
+                "field '{other}' is not read: real, integer, complex or a coordinate pattern"
+            ));
+        }
     };
     let hermitian = match (symmetry.as_str(), field) {
         ("symmetric", Field::Complex) => {
@@ -266,8 +271,14 @@ mod tests {
     fn faults_name_their_lines() {
         let head = "%%MatrixMarket matrix coordinate real symmetric\n";
         for (text, word) in [
-            ("%%MatrixMarket matrix coordinate real general\n2 2 0\n".to_string(), "line 1: the matrix is general"),
-            ("%%MatrixMarket matrix array complex symmetric\n1 1\n".to_string(), "line 1: a complex symmetric"),
+            (
+                "%%MatrixMarket matrix coordinate real general\n2 2 0\n".to_string(),
+                "line 1: the matrix is general",
+            ),
+            (
+                "%%MatrixMarket matrix array complex symmetric\n1 1\n".to_string(),
+                "line 1: a complex symmetric",
+            ),
             ("%%MatrixMarket matrix\n".to_string(), "line 1:"),
             (format!("{head}2 3 1\n1 1 1\n"), "line 2: a matrix of 2x3 is not square"),
             (format!("{head}2 2\n"), "line 2: the size line"),

@@ -75,15 +75,17 @@ fn read_header(reader: &mut dyn Read) -> Result<(Header, u64), String> {
     let cut = |_| "the file is cut short within its header".to_string();
     let mut bytes = vec![0; 8];
     reader.read_exact(&mut bytes).map_err(cut)?;
+    if !(1..=3).contains(&bytes[6]) || bytes[7] != 0 {
+        return Err(format!(".npy version {}.{} is not known (1.0, 2.0 and 3.0 are)", bytes[6], bytes[7]));
+    }
     let width = if bytes[6] == 1 { 2 } else { 4 };
     bytes.resize(8 + width, 0);
     reader.read_exact(&mut bytes[8..]).map_err(cut)?;
     let length = bytes[8..].iter().rev().fold(0usize, |sum, &byte| sum << 8 | usize::from(byte));
-    if !(1..=3).contains(&bytes[6]) || bytes[7] != 0 {
-        return Err(format!(".npy version {}.{} is not known (1.0, 2.0 and 3.0 are)", bytes[6], bytes[7]));
-    }
     if length > LONGEST_HEADER {
-        return Err(format!("its header claims {length} bytes, more than the {LONGEST_HEADER} of any plain array"));
+        return Err(format!(
+            "its header claims {length} bytes, more than the {LONGEST_HEADER} of any plain array"
+        ));
     }
     let start = bytes.len();
     bytes.resize(start + length, 0);
@@ -205,8 +207,7 @@ mod tests {
     fn big_endian_is_read() {
         let data: Vec<u8> = [1.0f64, 2.0, 3.0, 4.0].iter().flat_map(|x| x.to_be_bytes()).collect();
         let bytes = file(&of("'>f8'", "(2, 2)"), &data);
-        let Ok(Matrices::F64(items)) =
-            read(&mut bytes.as_slice(), bytes.len() as u64, &|t| Failure::new(t))
+        let Ok(Matrices::F64(items)) = read(&mut bytes.as_slice(), bytes.len() as u64, &|t| Failure::new(t))
         else {
             panic!("not read as f64")
         };

@@ -1,0 +1,274 @@
+//! What `eigh` says of a solve, as text and as JSON.
+
+use std::fmt::Write as _;
+
+use batchlas::{Dtype, Jobz, LaunchRecord, Real, Scalar, Status, Uplo, check};
+use serde::{Serialize, Serializer};
+
+use super::solve::{Settings, Solved};
+use crate::args::EighArgs;
+use crate::table::Table;
+
+/// Items whose eigenvalues the text shows where no file is written.
+const SHOWN_ITEMS: usize = 3;
+/// Eigenvalues that it shows of each.
+const SHOWN_VALUES: usize = 8;
+/// Failed items that a complaint names.
+const NAMED_FAILURES: usize = 3;
+
+/// The line of `--json`.
+#[derive(Debug, Serialize)]
+pub struct Report {
+    op: &'static str,
+    #[serde(serialize_with = "text_of")]
+    dtype: Dtype,
+    n: usize,
+    batch: usize,
+    #[serde(serialize_with = "text_of")]
+    jobz: Jobz,
+    #[serde(serialize_with = "text_of")]
+    uplo: Uplo,
+    device: String,
+    route: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    note: Option<String>,
+    seconds: f64,
+    failed_items: usize,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_residual: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_orthogonality: Option<f64>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    counters: Option<Vec<KernelCounters>>,
+    /// Whether `--check` passed, where it was asked for.
+    #[serde(skip)]
+    check_passed: bool,
+}
+
+fn text_of<S: Serializer>(value: &impl ToString, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_str(&value.to_string())
+}
+
+/// The executor's counters of one kernel, summed over its launches: a model.
+#[derive(Debug, Serialize)]
+struct KernelCounters {
+    kernel: &'static str,
+    launches: u64,
+    collectives: u64,
+    barriers: u64,
+    bank_conflicts: u64,
+    shared_accesses: u64,
+    global_accesses: u64,
+    global_sectors: u64,
+    sectors_per_access: f64,
+    divergence: f64,
+}
+
+impl Report {
+    /// The report of a solve.
+    pub fn new<T: Scalar>(args: &EighArgs, settings: &Settings, solved: &Solved<T>) -> Self {
+        Report {
+            op: "syev",
+            dtype: T::DTYPE,
+            n: solved.n,
+            batch: solved.batch,
+            jobz: settings.jobz,
+            uplo: settings.uplo,
+            device: solved.device.to_string(),
+            route: solved.route.clone(),
+            note: solved.note.clone(),
+            seconds: solved.time.as_secs_f64(),
+            failed_items: solved.status.iter().filter(|s| **s != 0).count(),
+            max_residual: solved.quality.map(|q| q.max_residual),
+            max_orthogonality: solved.quality.map(|q| q.max_orthogonality),
+            counters: args.counters.then(|| counters(&solved.launches)),
+            check_passed: solved.quality.is_none_or(|q| q.is_ok()),
+        }
+    }
+
+    /// Why the exit status is 3, if it is.
+    pub fn complaint(&self, status: &[i32]) -> Option<String> {
+        let mut parts = Vec::new();
+        if self.failed_items > 0 {
+            parts.push(format!("{} of {} items failed: {}", self.failed_items, self.batch, failures(status)));
+        }
+        if let (false, Some(residual), Some(orthogonality)) =
+            (self.check_passed, self.max_residual, self.max_orthogonality)
+        {
+            parts.push(format!(
+                "the check did not pass: residual {residual:.3}, orthogonality {orthogonality:.3}, at most {} allowed",
+                check::LIMIT
+            ));
+        }
+        if parts.is_empty() { None } else { Some(parts.join("; ")) }
+    }
+
+    /// The report for people.
+    pub fn text<T: Scalar>(&self, args: &EighArgs, solved: &Solved<T>) -> String {
+        let (b, n) = (self.batch, self.n);
+        let mut text = String::new();
+        let matrices = if b == 1 { "matrix" } else { "matrices" };
+        let _ = writeln!(
+            text,
+            "input    {b} {matrices} of {n}x{n}, {}, {} triangle: {}",
+            self.dtype,
+            self.uplo,
+            args.input.display()
+        );
+        let _ = writeln!(text, "device   {}, route {}", self.device, self.route);
+        if let Some(note) = &self.note {
+            let _ = writeln!(text, "         {note}");
+        }
+        let what = if self.jobz == Jobz::V { "eigenvalues and vectors" } else { "eigenvalues" };
+        let _ = writeln!(
+            text,
+            "solved   {what} of {} in {:.4} s{}",
+            b - self.failed_items,
+            self.seconds,
+            self.rate()
+        );
+        if self.failed_items > 0 {
+            let _ = writeln!(text, "failed   {}: {}", self.failed_items, failures(&solved.status));
+        }
+        if let (Some(residual), Some(orthogonality)) = (self.max_residual, self.max_orthogonality) {
+            let verdict = if self.check_passed { "passed" } else { "NOT passed" };
+            let _ = writeln!(
+                text,
+                "check    residual {residual:.3}, orthogonality {orthogonality:.3}, at most {}: {verdict}",
+                check::LIMIT
+            );
+        }
+        self.outputs(&mut text, args);
+        if args.output.is_none() {
+            spectra(&mut text, solved);
+        }
+        if let Some(kernels) = &self.counters {
+            counter_table(&mut text, kernels);
+        }
+        text
+    }
+
+    fn rate(&self) -> String {
+        if self.batch == 0 || self.seconds <= 0.0 {
+            return String::new();
+        }
+        let rate = self.batch as f64 / self.seconds;
+        if rate >= 10.0 { format!(" ({rate:.0} a second)") } else { format!(" ({rate:.3} a second)") }
+    }
+
+    fn outputs(&self, text: &mut String, args: &EighArgs) {
+        let (b, n) = (self.batch, self.n);
+        if let Some(path) = &args.output {
+            let v = if self.jobz == Jobz::V { format!(", v ({b}, {n}, {n})") } else { String::new() };
+            let _ = writeln!(text, "wrote    {}: w ({b}, {n}){v}, status ({b},)", path.display());
+        }
+        if let Some(path) = &args.plot {
+            let _ = writeln!(text, "wrote    {}", path.display());
+        }
+    }
+}
+
+/// The first failed items with their reasons.
+fn failures(status: &[i32]) -> String {
+    let failed = status.iter().enumerate().filter(|(_, s)| **s != 0);
+    let count = failed.clone().count();
+    let named: Vec<String> =
+        failed.take(NAMED_FAILURES).map(|(item, s)| format!("item {item} ({})", Status(*s))).collect();
+    let more = count.saturating_sub(NAMED_FAILURES);
+    let tail = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!("{}{tail}", named.join(", "))
+}
+
+/// The first items' eigenvalues, for want of a file.
+fn spectra<T: Scalar>(text: &mut String, solved: &Solved<T>) {
+    let (b, n) = (solved.batch, solved.n);
+    if n == 0 {
+        return;
+    }
+    for item in 0..b.min(SHOWN_ITEMS) {
+        let values: Vec<f64> = solved.w[item * n..(item + 1) * n].iter().map(|x| x.widen()).collect();
+        let show = |part: &[f64]| part.iter().map(|x| format!("{x:.6e}")).collect::<Vec<_>>().join(" ");
+        let line = if n <= SHOWN_VALUES {
+            show(&values)
+        } else {
+            let half = SHOWN_VALUES / 2;
+            format!("{} ... {}", show(&values[..half]), show(&values[n - half..]))
+        };
+        let _ = writeln!(text, "item {item}   {line}");
+    }
+    if b > SHOWN_ITEMS {
+        let _ = writeln!(text, "         and {} more; -o OUT.npz writes all", b - SHOWN_ITEMS);
+    }
+}
+
+/// Sums the launches of each kernel.
+fn counters(launches: &[LaunchRecord]) -> Vec<KernelCounters> {
+    let mut names: Vec<&'static str> = Vec::new();
+    for launch in launches {
+        if !names.contains(&launch.entry) {
+            names.push(launch.entry);
+        }
+    }
+    names.into_iter().filter_map(|name| total(name, launches)).collect()
+}
+
+fn total(kernel: &'static str, launches: &[LaunchRecord]) -> Option<KernelCounters> {
+    let mut own = launches.iter().filter(|launch| launch.entry == kernel);
+    let mut sum = own.next()?.counters.clone();
+    let mut count = 1;
+    for launch in own {
+        sum.add(&launch.counters);
+        count += 1;
+    }
+    Some(KernelCounters {
+        kernel,
+        launches: count,
+        collectives: sum.collectives,
+        barriers: sum.barriers,
+        bank_conflicts: sum.bank_conflicts,
+        shared_accesses: sum.shared_accesses,
+        global_accesses: sum.global_accesses,
+        global_sectors: sum.global_sectors,
+        sectors_per_access: sum.sectors_per_access(),
+        divergence: sum.divergence(),
+    })
+}
+
+fn counter_table(text: &mut String, kernels: &[KernelCounters]) {
+    let mut table = Table::new(
+        &[
+            "kernel",
+            "launches",
+            "collectives",
+            "barriers",
+            "bank conflicts",
+            "shared accesses",
+            "global accesses",
+            "sectors an access",
+            "divergence",
+        ],
+        1,
+    );
+    for k in kernels {
+        table.row(vec![
+            k.kernel.to_string(),
+            k.launches.to_string(),
+            k.collectives.to_string(),
+            k.barriers.to_string(),
+            k.bank_conflicts.to_string(),
+            k.shared_accesses.to_string(),
+            k.global_accesses.to_string(),
+            format!("{:.2}", k.sectors_per_access),
+            format!("{:.3}", k.divergence),
+        ]);
+    }
+    let _ = write!(
+        text,
+        "\ncounters of the executor: a model of a GPU's warps, not a measurement\n{}",
+        table.render()
+    );
+    text.push_str(
+        "bank conflicts: extra passes over the banks; sectors: of 32 bytes, a warp access to global memory; \
+         divergence: lane slots over active lanes\n",
+    );
+}

@@ -1,0 +1,61 @@
+//! `batchlas routes`: the table's row for a shape, its candidates, the decision.
+
+use std::fmt::Write as _;
+use std::process::ExitCode;
+
+use batchlas::Uplo;
+use batchlas::ops::syev::{self, Explanation, Problem};
+use batchlas::routes::Operation;
+
+use super::{json_line, print};
+use crate::args::RoutesArgs;
+use crate::failure::Failure;
+use crate::table::Table;
+
+/// Runs the command.
+pub fn run(args: &RoutesArgs) -> Result<ExitCode, Failure> {
+    let operation = operation(&args.op)?;
+    let problem =
+        Problem { dtype: args.dtype, n: args.n, batch: args.batch, jobz: args.jobz, uplo: Uplo::default() };
+    let explanation = syev::explain(&problem, args.arch, None)?;
+    print(&if args.json { json_line(&explanation)? } else { text(operation, &problem, &explanation) })?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn operation(name: &str) -> Result<&'static Operation, Failure> {
+    let all = batchlas::ops::OPERATIONS;
+    all.iter().copied().find(|op| op.name.eq_ignore_ascii_case(name)).ok_or_else(|| {
+        let names: Vec<&str> = all.iter().map(|op| op.name).collect();
+        Failure::new(format!("unknown operation '{name}': one of {}", names.join(", ")))
+    })
+}
+
+fn text(operation: &Operation, problem: &Problem, explanation: &Explanation) -> String {
+    let mut text =
+        format!("{} {} on {}\n", operation.name, problem.key().describe(operation), explanation.arch);
+    let _ = writeln!(text, "table     {} ({})", explanation.table, explanation.status);
+    if let Some(note) = &explanation.note {
+        let _ = writeln!(text, "          {note}");
+    }
+    let _ = writeln!(text, "row       {}\n", explanation.row.describe(operation));
+    let reason = |name: &str| {
+        let refused = explanation.refused.iter().find(|refusal| refusal.family == name);
+        refused.map_or("can run".to_string(), |refusal| refusal.reason.clone())
+    };
+    let mut table = Table::new(&["candidate", "in the row", "can it run"], 3);
+    for (at, candidate) in explanation.candidates.iter().enumerate() {
+        let name = candidate.to_string();
+        let why = reason(&name);
+        table.row(vec![name, (at + 1).to_string(), why]);
+    }
+    let listed = |name: &str| explanation.candidates.iter().any(|c| c.family().name == name);
+    for family in operation.families.iter().filter(|family| !listed(family.name)) {
+        table.row(vec![family.name.to_string(), "-".to_string(), reason(family.name)]);
+    }
+    text.push_str(&table.render());
+    let _ = match &explanation.decision {
+        Ok(candidate) => writeln!(text, "\ndecision  {candidate}"),
+        Err(error) => writeln!(text, "\ndecision  none: {error}"),
+    };
+    text
+}

@@ -1,0 +1,63 @@
+//! `info`, `kernels`, `routes` and the help texts.
+
+mod common;
+
+use common::Lab;
+
+#[test]
+fn every_command_explains_itself() {
+    let lab = Lab::new();
+    let top = lab.run("--help").ok().stdout;
+    for command in ["eigh", "info", "kernels", "routes"] {
+        assert!(top.contains(command));
+        let help = lab.run(&format!("{command} --help")).ok().stdout;
+        assert!(help.contains("Usage: batchlas") && help.contains("Examples:"), "{help}");
+        assert!(help.lines().all(|line| line.chars().count() <= 120), "{help}");
+    }
+    assert!(lab.run("--version").ok().stdout.starts_with("batchlas "));
+    assert_eq!(lab.run("").code, 1);
+}
+
+#[test]
+fn info_names_devices_modules_and_tables() {
+    let lab = Lab::new();
+    let text = lab.run("info").ok().stdout;
+    for word in ["cpu", "simt", "driver", "tool chain", "syev_cta_f32", "syev.sm_90", "cuSOLVER"] {
+        assert!(text.contains(word), "'{word}' is not in {text}");
+    }
+    let json = lab.run("info --json").ok().json();
+    assert!(json["modules"].as_array().unwrap().iter().any(|m| m["name"] == "syev_cta_f32"));
+    assert!(json["tables"].as_array().unwrap().iter().any(|t| t["op"] == "syev" && t["arch"] == "sm_90"));
+}
+
+#[test]
+fn kernels_tell_what_each_one_costs() {
+    let lab = Lab::new();
+    let json = lab.run("kernels --arch sm_90 --json").ok().json();
+    let kernels = json["kernels"].as_array().unwrap();
+    let assembled = json["resources_from"].as_str().unwrap().starts_with("ptxas");
+    let known = |kernel: &&serde_json::Value| kernel["registers"].as_u64().is_some_and(|count| count > 0);
+    let count = kernels.iter().filter(known).count();
+    assert!(count > 0 && (count == kernels.len() || !assembled), "{json}");
+    for kernel in kernels {
+        assert!(kernel["instructions"].as_u64().unwrap() > 0, "{kernel}");
+        for key in ["stack_bytes", "spill_store_bytes", "spill_load_bytes", "shared_bytes"] {
+            assert_eq!(kernel[key].is_u64(), kernel["registers"].is_u64(), "{kernel}");
+        }
+    }
+}
+
+#[test]
+fn routes_show_row_candidates_and_decision() {
+    let lab = Lab::new();
+    let json = lab.run("routes syev --dtype f32 --n 16 --batch 4096 --arch sm_90 --json").ok().json();
+    assert_eq!(json["op"], "syev");
+    assert_eq!(json["row"]["dtype"], "f32");
+    let candidates = json["candidates"].as_array().unwrap();
+    assert!(candidates.contains(&json["decision"]), "{json}");
+    let text = lab.run("routes syev --dtype c64 --n 200 --batch 4 --jobz N").ok().stdout;
+    assert!(text.contains("c64") && text.contains("decision"), "{text}");
+    let pinned = [("BATCHLAS_SYEV_ROUTE", "cta")];
+    let json = lab.run_with("routes syev --dtype f32 --n 16 --batch 4096 --json", &pinned).ok().json();
+    assert!(json["decision"].as_str().unwrap().starts_with("cta"), "{json}");
+}
