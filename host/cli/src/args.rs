@@ -68,7 +68,7 @@ pub struct EighArgs {
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device)]
     pub device: DeviceChoice,
 
-    /// Pin the family, as FAMILY or FAMILY:params; auto, native and vendor are words too
+    /// Take this family: auto, native (none of the vendor's) or a name as `batchlas routes` lists them, with parameters after a colon
     #[arg(long, value_name = "FAMILY")]
     pub route: Option<String>,
 
@@ -92,20 +92,22 @@ pub struct EighArgs {
 const EIGH_HELP: &str = "\
 Input:
   float32, float64, complex64 or complex128, C or Fortran order, either byte order.
-  The triangle --uplo is read; symmetry of the rest is not checked.
+  Only the triangle --uplo is read; the other one may hold anything.
 
 Output:
   w       (b, n)     eigenvalues, ascending
-  v       (b, n, n)  v[i, :, k] is the k-th eigenvector of item i, of norm 1; not with --values-only.
-                     Its component of largest modulus is real and positive
-  status  (b)        int32: 0 converged; -1 NaN or infinity in the triangle read; k > 0: k
-                     off-diagonals did not converge. A failed item has NaN in w and v
-  A single (n, n) matrix is a batch of one: w has shape (1, n). The file appears whole or not at all.
+  v       (b, n, n)  v[i, :, k] is the k-th eigenvector of item i, of norm 1; its component of
+                     largest modulus is real and positive. Not with --values-only
+  status  (b)        int32: 0 converged; -1 NaN or infinity in the triangle read; k > 0:
+                     k off-diagonals did not converge. A failed item has NaN in w and v
+  A single (n, n) matrix is a batch of one: w has shape (1, n).
+  The file appears whole or not at all.
 
---json prints op, dtype, n, batch, jobz, device, route, seconds and failed_items; with --check also
-max_residual = max ||A V - V L|| / (n eps ||A||) and max_orthogonality = max ||V^H V - I|| / (n eps),
-Frobenius norms, over the items that did not fail. seconds is the time of the solve, transfers to
-and from the device included, files not.
+--json prints op, dtype, n, batch, jobz, uplo, device, route, seconds and failed_items; with
+--check also max_residual and max_orthogonality over the items that did not fail:
+  residual       ||A V - V L|| / (n eps ||A||), Frobenius norms
+  orthogonality  ||V^H V - I|| / (n eps)
+seconds is the time of the solve, with transfers to and from the device, without files.
 
 Examples:
   batchlas eigh molecules.npy -o spectra.npz
@@ -131,14 +133,15 @@ pub struct KernelsArgs {
     #[arg(long, value_name = "ARCH", default_value = "sm_90")]
     pub arch: Arch,
 
-    /// Print one JSON line a kernel instead of a table
+    /// Print one JSON line instead of tables
     #[arg(long)]
     pub json: bool,
 }
 
 const KERNELS_HELP: &str = "\
-The newest embedded PTX that ARCH can run is assembled by ptxas; no GPU is needed. Where ptxas is
-not found, the recorded ledger of the architecture is shown, and the output says so.
+The newest embedded PTX that ARCH can run is assembled by ptxas; no GPU is needed. That takes
+some seconds a module. Where ptxas is not found, the recorded figures are shown, and the output
+says so. BATCHLAS_PTXAS names a ptxas; cuobjdump beside it gives the mix of machine code.
 
 Examples:
   batchlas kernels
@@ -148,7 +151,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = ROUTES_HELP)]
 pub struct RoutesArgs {
-    /// Operation
+    /// Operation: syev
     #[arg(value_name = "OP")]
     pub op: String,
 
@@ -178,8 +181,8 @@ pub struct RoutesArgs {
 }
 
 const ROUTES_HELP: &str = "\
-Prints the table's row nearest to the shape, its families in order with the reason where one cannot
-run, and the family that is taken. BATCHLAS_TUNED_DIR and BATCHLAS_SYEV_ROUTE count as in a solve.
+Prints the table's row nearest to the shape, its families in order, the reason where one cannot
+run, and the family taken. BATCHLAS_TUNED_DIR and BATCHLAS_SYEV_ROUTE count as in a solve.
 
 Examples:
   batchlas routes syev --dtype f32 --n 16 --batch 4096

@@ -6,6 +6,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Seek, Write};
+use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
 use ndarray::{ArrayView1, ArrayView2, ArrayView3};
@@ -19,6 +20,8 @@ use crate::failure::{Failure, system_text};
 /// A place for an output, found writable.
 #[derive(Debug)]
 pub struct Target {
+    /// As the user gave it, for messages.
+    given: PathBuf,
     path: PathBuf,
     folder: PathBuf,
 }
@@ -33,21 +36,22 @@ pub struct Staged {
 impl Target {
     /// Checks that `path` has this extension and can be written, and is not the input.
     pub fn check(path: &Path, extension: &str, input: &Path) -> Result<Self, Failure> {
+        let given = path.to_path_buf();
         let fits = path.extension().is_some_and(|e| e.eq_ignore_ascii_case(extension));
         if !fits {
             return Err(Failure::at(path, format!("the name of this output must end in .{extension}")));
         }
+        check_existing(path)?;
         // A link is followed, or the rename would replace the link itself.
         let path = fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
         if fs::canonicalize(input).is_ok_and(|input| input == path) {
-            return Err(Failure::at(&path, "the output would replace the input"));
+            return Err(Failure::at(&given, "the output would replace the input"));
         }
-        check_existing(&path)?;
         let folder = match path.parent() {
             Some(folder) if !folder.as_os_str().is_empty() => folder.to_path_buf(),
             _ => PathBuf::from("."),
         };
-        let target = Target { path, folder };
+        let target = Target { given, path, folder };
         target.temporary()?;
         Ok(target)
     }
@@ -58,9 +62,7 @@ impl Target {
         // Not the private mode of a temporary file: the umask decides, as for any output.
         #[cfg(unix)]
         builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
-        builder.tempfile_in(&self.folder).map_err(|e| {
-            Failure::at(&self.path, format!("cannot be written: {}", system_text(innermost(&e))))
-        })
+        builder.tempfile_in(&self.folder).map_err(|e| self.failed(innermost(&e)))
     }
 
     /// Writes the output beside its place.
@@ -70,11 +72,13 @@ impl Target {
     ) -> Result<Staged, Failure> {
         let file = self.temporary()?;
         let mut buffered = BufWriter::with_capacity(1 << 20, file.as_file());
-        write(&mut buffered)
-            .and_then(|()| buffered.flush())
-            .map_err(|e| Failure::at(&self.path, format!("cannot be written: {}", system_text(&e))))?;
+        write(&mut buffered).and_then(|()| buffered.flush()).map_err(|e| self.failed(&e))?;
         drop(buffered);
         Ok(Staged { file, path: self.path.clone() })
+    }
+
+    fn failed(&self, error: &io::Error) -> Failure {
+        Failure::at(&self.given, format!("cannot be written: {}", system_text(error)))
     }
 }
 
@@ -96,6 +100,9 @@ fn innermost(error: &io::Error) -> &io::Error {
 fn check_existing(path: &Path) -> Result<(), Failure> {
     let meta = match fs::metadata(path) {
         Ok(meta) => meta,
+        Err(e) if e.kind() == io::ErrorKind::NotFound && path.is_symlink() => {
+            return Err(Failure::at(path, "cannot be written: it is a link to nothing"));
+        }
         Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
         Err(e) => return Err(Failure::io(path, &e)),
     };
@@ -131,7 +138,8 @@ where
     R: WritableElement,
 {
     let (b, n) = (solution.batch, solution.n);
-    let mut zip = ZipWriter::new(out);
+    // Dropped after an error, a ZipWriter tries again and writes to stderr itself.
+    let mut zip = ManuallyDrop::new(ZipWriter::new(out));
     let w = ArrayView2::from_shape((b, n), solution.w).map_err(io::Error::other)?;
     add(&mut zip, "w", &w)?;
     if let Some(v) = solution.v {
@@ -139,7 +147,8 @@ where
         add(&mut zip, "v", &v)?;
     }
     add(&mut zip, "status", &ArrayView1::from(solution.status))?;
-    zip.finish().map_err(io::Error::from)?.flush()
+    zip.flush()?;
+    ManuallyDrop::into_inner(zip).finish().map_err(io::Error::from)?.flush()
 }
 
 fn add<W: Write + Seek>(zip: &mut ZipWriter<W>, name: &str, array: &impl WriteNpyExt) -> io::Result<()> {
@@ -172,6 +181,33 @@ mod tests {
         assert_eq!(fs::read(&path).unwrap(), b"x");
     }
 
+    /// A disk that has room for 100 bytes.
+    struct Full(u64);
+
+    impl Write for Full {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            let taken = (100 - self.0).min(bytes.len() as u64);
+            self.0 += taken;
+            if taken == 0 { Err(io::Error::other("disk full")) } else { Ok(taken as usize) }
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl Seek for Full {
+        fn seek(&mut self, _: io::SeekFrom) -> io::Result<u64> {
+            Ok(self.0)
+        }
+    }
+
+    #[test]
+    fn a_full_disk_is_an_error() {
+        let solution = Solution { batch: 1, n: 2, w: &[1.0, 2.0], v: Some(&[0.0; 4]), status: &[0] };
+        let error = write_npz(Full(0), &solution).unwrap_err();
+        assert!(error.to_string().contains("disk full"), "{error}");
+    }
+
     #[test]
     fn places_that_cannot_be_written_are_found_beforehand() {
         let dir = tempfile::tempdir().unwrap();
@@ -181,6 +217,12 @@ mod tests {
         let folder = dir.path().join("folder.npz");
         fs::create_dir(&folder).unwrap();
         assert!(check(&folder).contains("is a directory"));
+        #[cfg(unix)]
+        {
+            let link = dir.path().join("link.npz");
+            std::os::unix::fs::symlink("nothing.npz", &link).unwrap();
+            assert!(check(&link).contains("a link to nothing"));
+        }
         let same = dir.path().join("same.npz");
         fs::write(&same, b"x").unwrap();
         assert!(Target::check(&same, "npz", &same).unwrap_err().to_string().contains("replace the input"));

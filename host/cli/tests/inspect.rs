@@ -12,7 +12,7 @@ fn every_command_explains_itself() {
         assert!(top.contains(command));
         let help = lab.run(&format!("{command} --help")).ok().stdout;
         assert!(help.contains("Usage: batchlas") && help.contains("Examples:"), "{help}");
-        assert!(help.lines().all(|line| line.chars().count() <= 120), "{help}");
+        assert!(help.lines().all(|line| line.chars().count() <= 100), "{help}");
     }
     assert!(lab.run("--version").ok().stdout.starts_with("batchlas "));
     assert_eq!(lab.run("").code, 1);

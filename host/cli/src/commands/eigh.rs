@@ -19,6 +19,7 @@ use crate::failure::Failure;
 use crate::input::{self, Items, Matrices};
 use crate::output::{self, Solution, Target};
 use crate::plot::{self, Spectra};
+use crate::progress;
 
 /// Exit status where items failed or a check did not pass.
 const ITEMS_FAILED: u8 = 3;
@@ -84,7 +85,7 @@ where
     match report.complaint(&solved.status) {
         None => Ok(ExitCode::SUCCESS),
         Some(complaint) => {
-            eprintln!("batchlas: {complaint}");
+            super::complain(&complaint);
             Ok(ExitCode::from(ITEMS_FAILED))
         }
     }
@@ -96,6 +97,7 @@ where
     T: Scalar + WritableElement,
     T::Real: WritableElement,
 {
+    let _turning = progress::spinner("writing");
     let mut staged = Vec::new();
     if let Some(target) = &outputs.npz {
         let solution = Solution {

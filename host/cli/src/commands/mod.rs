@@ -9,6 +9,11 @@ use std::io::{self, Write};
 
 use crate::failure::Failure;
 
+/// Says something on stderr beside a report; where that is closed, nobody is left to tell.
+fn complain(text: &str) {
+    let _ = writeln!(io::stderr(), "batchlas: {text}");
+}
+
 /// A report as one line of JSON.
 fn json_line(report: &impl serde::Serialize) -> Result<String, Failure> {
     serde_json::to_string(report).map(|line| line + "\n").map_err(|e| Failure::new(e.to_string()))

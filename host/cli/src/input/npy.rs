@@ -9,6 +9,7 @@ use num_complex::Complex;
 
 use super::{Items, Matrices, Order};
 use crate::failure::{Failure, check_memory, system_text};
+use crate::progress;
 
 /// First bytes of a `.npy` file.
 pub const MAGIC: &[u8] = b"\x93NUMPY";
@@ -37,6 +38,7 @@ pub fn read(
     let len = batch * n * n;
     check_memory(len, width, "the input").map_err(|e| fail(e.to_string()))?;
     let at = Shape { batch, n, len };
+    let reader: &mut dyn Read = &mut *progress::reading(reader, bytes);
     Ok(match &descr[1..] {
         "f4" => Matrices::F32(elements::<f32>(reader, &header, at, fail)?),
         "f8" => Matrices::F64(elements::<f64>(reader, &header, at, fail)?),

@@ -7,17 +7,21 @@ use batchlas::error::Error;
 use batchlas::linalg::{Eigh, EighOptions, eigh_with};
 use batchlas::ops::Target;
 use batchlas::ops::syev::{self, Problem};
-use batchlas::routes::{Pin, RouteError};
+use batchlas::routes::{Kind, Pin, RouteError};
 use batchlas::{Device, Jobz, LaunchRecord, Queue, Scalar, Uplo};
 
 use crate::failure::{Failure, check_memory};
 use crate::input::Items;
 use crate::progress;
 
-/// Bytes of matrices of one part: enough to keep any device busy.
-const PART_BYTES: usize = 256 << 20;
-/// Fewest items of a part on the host's cores, so that every core has some.
-const LEAST_ITEMS: usize = 256;
+/// Bytes of matrices of one part: enough to keep a GPU busy beside the transfers.
+const GPU_PART_BYTES: usize = 256 << 20;
+/// Fewest items of a part on a GPU.
+const GPU_LEAST_ITEMS: usize = 256;
+/// Bytes of matrices of one part on the host's cores.
+const CPU_PART_BYTES: usize = 16 << 20;
+/// Fewest items of a part on the host's cores, for each of them.
+const CPU_LEAST_ITEMS: usize = 4;
 /// Items of a part under the executor, which needs tens of milliseconds for each.
 const SIMT_ITEMS: usize = 64;
 
@@ -90,23 +94,17 @@ pub fn solve<T: Scalar>(settings: &Settings, items: &Items<T>) -> Result<Solved<
         route: settings.route.clone(),
         or_cpu: settings.or_cpu,
     };
-    let mut queue = &settings.queue;
     let cpu = Queue::cpu();
+    let mut queue = &settings.queue;
     if batch > part {
         // The route is the whole batch's: a part alone might lie in another row of the table.
         let problem = Problem { dtype: T::DTYPE, n, batch, jobz: settings.jobz, uplo: settings.uplo };
-        let decided = match syev::plan(&problem, &Target::of(queue), options.route.as_ref()) {
-            Err(Error::Route(RouteError::None { shape, .. }))
-                if settings.or_cpu && queue.device() != Device::Cpu =>
-            {
-                solved.note =
-                    Some(format!("no family can run {shape} on {}: the CPU solves it", queue.device()));
-                queue = &cpu;
-                syev::plan(&problem, &Target::CPU, None)
-            }
-            other => other,
-        };
-        options.route = Some(Pin::Family(decided?.0.route));
+        let decision = decide(settings, &problem)?;
+        if decision.device == Device::Cpu {
+            queue = &cpu;
+        }
+        options.route = Some(decision.pin);
+        solved.note = decision.note;
     }
     let bar = progress::bar(batch, "solving", "matrices");
     let mut first = 0;
@@ -120,21 +118,46 @@ pub fn solve<T: Scalar>(settings: &Settings, items: &Items<T>) -> Result<Solved<
         if let Some(quality) = &mut solved.quality {
             merge(quality, check::quality(&matrices, settings.uplo, &part)?);
         }
-        solved.append(part);
+        solved.append(part, queue.device());
         bar.inc(count as u64);
         first += count.max(1);
     }
     bar.finish_and_clear();
-    solved.device = queue.device();
     solved.launches = queue.take_launches();
     Ok(solved)
 }
 
+/// What all parts of a batch share.
+struct Shared {
+    device: Device,
+    pin: Pin,
+    note: Option<String>,
+}
+
+/// Decides for the whole batch, as the library does for a batch in one part.
+fn decide(settings: &Settings, problem: &Problem) -> Result<Shared, Failure> {
+    let device = settings.queue.device();
+    let here = syev::plan(problem, &Target::of(&settings.queue), settings.route.as_ref());
+    let (device, (decision, _), note) = match here {
+        Err(Error::Route(RouteError::None { shape, .. })) if settings.or_cpu && device != Device::Cpu => {
+            let note = format!("no family can run {shape} on {device}: the CPU solves it");
+            (Device::Cpu, syev::plan(problem, &Target::CPU, None)?, Some(note))
+        }
+        other => (device, other?, None),
+    };
+    Ok(Shared { device, pin: Pin::Family(decision.route), note: note.or(decision.note) })
+}
+
 /// Items of a part.
 fn part_items<T>(device: Device, n: usize) -> usize {
+    let item = (n * n * size_of::<T>()).max(1);
     match device {
         Device::Simt => SIMT_ITEMS,
-        _ => (PART_BYTES / (n * n * size_of::<T>()).max(1)).max(LEAST_ITEMS),
+        Device::Cuda(_) => (GPU_PART_BYTES / item).max(GPU_LEAST_ITEMS),
+        Device::Cpu => {
+            let cores = std::thread::available_parallelism().map_or(1, usize::from);
+            (CPU_PART_BYTES / item).max(CPU_LEAST_ITEMS * cores)
+        }
     }
 }
 
@@ -147,13 +170,15 @@ fn merge(all: &mut Quality, part: Quality) {
 }
 
 impl<T: Scalar> Solved<T> {
-    fn append(&mut self, part: Eigh<T>) {
+    fn append(&mut self, part: Eigh<T>, asked: Device) {
         self.w.extend_from_slice(&part.values);
         if let (Some(all), Some(vectors)) = (&mut self.v, &part.vectors) {
             all.append(&mut vectors.to_row_major());
         }
         self.status.extend(part.status.iter().map(|s| s.code()));
         self.note = self.note.take().or(part.route.note.clone());
+        let on_cpu = part.route.route.family().kind == Kind::Cpu;
+        self.device = if on_cpu { Device::Cpu } else { asked };
         self.route = part.route.to_string();
     }
 }
