@@ -9,7 +9,7 @@ use std::time::Duration;
 use batchlas::check;
 use batchlas::linalg::{EighOptions, eigh_with};
 use batchlas::measure::{Arm, SPREAD_LIMIT, interleaved};
-use batchlas::ops::syev::{OPERATION, Options, solve};
+use batchlas::ops::syev::{Decided, OPERATION, Problem, Target};
 use batchlas::routes::Pin;
 use batchlas::{Batch, Complex, Device, DeviceBatch, DeviceBuffer, Jobz, Layout, Queue, Scalar, Uplo};
 use serde_json::json;
@@ -69,7 +69,9 @@ fn arguments() -> Grid {
             "--dtype" => grid.dtypes = words(),
             "--n" => grid.n = numbers(),
             "--batch" => grid.batch = numbers(),
-            "--jobz" => grid.jobz = words().iter().map(|w| if w == "N" { Jobz::N } else { Jobz::V }).collect(),
+            "--jobz" => {
+                grid.jobz = words().iter().map(|w| if w == "N" { Jobz::N } else { Jobz::V }).collect()
+            }
             "--routes" => grid.routes = words(),
             "--rounds" => grid.rounds = numbers()[0],
             "--seconds" => grid.seconds = value.parse().unwrap_or(1.0),
@@ -93,7 +95,7 @@ fn cells<T: Scalar>(queue: &Queue, grid: &Grid, make: fn(f64, f64) -> T) {
 
 /// A route's arm: the matrices as they were, and where they are solved.
 struct Route<'a, T: Scalar> {
-    options: Options,
+    decided: Decided,
     pristine: &'a DeviceBuffer<T>,
     work: std::rc::Rc<std::cell::RefCell<Work<T>>>,
 }
@@ -111,7 +113,7 @@ impl<T: Scalar> Arm for Route<'_, T> {
 
     fn run(&mut self, queue: &Queue) -> batchlas::Result<()> {
         let work = &mut *self.work.borrow_mut();
-        solve(queue, &mut work.a, &mut work.w, &mut work.status, &self.options).map(|_| ())
+        self.decided.solve(queue, &mut work.a, &mut work.w, &mut work.status)
     }
 }
 
@@ -135,8 +137,14 @@ fn cell<T: Scalar>(
     let mut arms = vec![];
     for name in &grid.routes {
         match checked(queue, &distinct, name, jobz) {
-            Ok((options, quality)) => {
-                arms.push((name.clone(), quality, Route { options, pristine: &pristine, work: work.clone() }));
+            Ok((pin, quality)) => {
+                let problem = Problem { dtype: T::DTYPE, n, batch, jobz, uplo: Uplo::Lower };
+                let decided = Decided::new(&problem, &Target::of(queue), Some(&pin))?;
+                arms.push((
+                    name.clone(),
+                    quality,
+                    Route { decided, pristine: &pristine, work: work.clone() },
+                ));
             }
             Err(reason) => line::<T>(queue, n, batch, jobz, name, json!({ "error": reason })),
         }
@@ -156,27 +164,26 @@ fn cell<T: Scalar>(
     Ok(())
 }
 
-/// The options of a route that gives right results on a sample, with its quality.
+/// The pin of a route that gives right results on a sample, with its quality.
 fn checked<T: Scalar>(
     queue: &Queue,
     distinct: &Batch<T>,
     name: &str,
     jobz: Jobz,
-) -> Result<(Options, check::Quality), String> {
+) -> Result<(Pin, check::Quality), String> {
     let pin = Pin::parse(&OPERATION, name).map_err(|e| e.to_string())?;
-    let options = Options { jobz, uplo: Uplo::Lower, route: Some(pin.clone()) };
     let n = distinct.rows();
     let sample = Batch::from_fn(n, n, SAMPLE.min(distinct.batch()), |item, i, j| distinct.get(item, i, j));
-    let eigh = EighOptions { jobz, uplo: Uplo::Lower, route: Some(pin), ..Default::default() };
+    let eigh = EighOptions { jobz, uplo: Uplo::Lower, route: Some(pin.clone()), ..Default::default() };
     let solved = eigh_with(queue, &sample, &eigh).map_err(|e| e.to_string())?;
     if solved.failed() > 0 {
         return Err(format!("{} items failed", solved.failed()));
     }
     if jobz == Jobz::N {
-        return Ok((options, check::Quality::default()));
+        return Ok((pin, check::Quality::default()));
     }
     let quality = check::quality(&sample, Uplo::Lower, &solved).map_err(|e| e.to_string())?;
-    if quality.is_ok() { Ok((options, quality)) } else { Err(format!("wrong result: {quality:?}")) }
+    if quality.is_ok() { Ok((pin, quality)) } else { Err(format!("wrong result: {quality:?}")) }
 }
 
 fn random<T: Scalar>(n: usize, batch: usize, make: fn(f64, f64) -> T) -> Batch<T> {

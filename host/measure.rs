@@ -59,7 +59,12 @@ pub trait Arm {
 ///
 /// # Errors
 /// The first fault of an arm.
-pub fn interleaved(queue: &Queue, arms: &mut [&mut dyn Arm], rounds: usize, limit: Duration) -> Result<Vec<Times>> {
+pub fn interleaved(
+    queue: &Queue,
+    arms: &mut [&mut dyn Arm],
+    rounds: usize,
+    limit: Duration,
+) -> Result<Vec<Times>> {
     let mut times = vec![Times { samples: vec![] }; arms.len()];
     for arm in arms.iter_mut() {
         arm.prepare(queue)?;
@@ -116,8 +121,7 @@ mod tests {
             }
         }
         let (mut x, mut y) = (Count(0, 0), Count(0, 0));
-        let times =
-            interleaved(&Queue::cpu(), &mut [&mut x, &mut y], 5, Duration::from_secs(60)).unwrap();
+        let times = interleaved(&Queue::cpu(), &mut [&mut x, &mut y], 5, Duration::from_secs(60)).unwrap();
         assert_eq!((x.0, x.1, y.1), (6, 6, 6));
         assert!(times.iter().all(|t| t.samples.len() == 5));
     }

@@ -2,6 +2,13 @@
 //! `BATCHLAS_REQUIRE_GPU=1` makes that a failure.
 #![cfg(feature = "cuda")]
 
+#[cfg(feature = "simt")]
+mod support;
+
+#[cfg(feature = "simt")]
+#[path = "support/kernels.rs"]
+mod kernels;
+
 use std::time::Duration;
 
 use batchlas::cuda::EmbeddedModule;
@@ -136,6 +143,9 @@ fn queues_and_buffers_move_between_threads() {
     queue.synchronize().unwrap();
 }
 
+/// Entries that may use local memory, with reasons: the build reads the same file.
+const ALLOWED_FAULTS: &str = include_str!("../device/kernels/small_syev/allowed-faults.txt");
+
 #[test]
 fn every_embedded_kernel_loads_without_spills() {
     let Some(queue) = gpu() else { return };
@@ -143,7 +153,10 @@ fn every_embedded_kernel_loads_without_spills() {
     assert_eq!(kernels.is_empty(), batchlas::cuda::modules().is_empty());
     for kernel in kernels {
         println!("{kernel:?}");
-        assert_eq!(kernel.local_bytes, 0, "{}", kernel.entry);
+        let allowed = ALLOWED_FAULTS.lines().any(|line| {
+            line.split_whitespace().next().is_some_and(|prefix| kernel.entry.starts_with(prefix))
+        });
+        assert!(kernel.local_bytes == 0 || allowed, "{}: {} bytes", kernel.entry, kernel.local_bytes);
     }
 }
 
@@ -174,4 +187,22 @@ fn the_drivers_compiler_is_heard() {
     let error = unsafe { queue.launch(LaunchConfig::new(1, 1), &call) }.unwrap_err();
     assert!(matches!(error, Error::Build { .. }), "{error}");
     assert!(error.to_string().contains("no_such_op"), "{error}");
+}
+
+/// The executor's results on a GPU: the same bits where a kernel keeps to IEEE 754, else the same numbers.
+#[cfg(feature = "simt")]
+#[test]
+fn a_gpu_gives_the_executors_results() {
+    use kernels::{SMALL_SYEV, TRIDIAG, VENDOR, same};
+    let Some(gpu) = gpu() else { return };
+    let crates: &[&kernels::Crate] =
+        if cfg!(feature = "vendor") { &[&SMALL_SYEV, &TRIDIAG, &VENDOR] } else { &[&SMALL_SYEV, &TRIDIAG] };
+    for krate in crates {
+        let executor = Queue::simt(simt::DEFAULT_SEED);
+        let (here, there) = ((krate.drive)(&gpu), (krate.drive)(&executor));
+        for (on_gpu, on_executor) in here.iter().zip(&there) {
+            let most = on_executor.error;
+            same(on_gpu, on_executor, |x, y| x == y || (x - y).abs() <= most);
+        }
+    }
 }

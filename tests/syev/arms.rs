@@ -30,7 +30,8 @@ impl Arm {
         }
     }
 
-    fn is_vendor(&self) -> bool {
+    /// Whether it is a routine of cuSOLVER.
+    pub fn is_vendor(&self) -> bool {
         self.route.starts_with("vendor")
     }
 

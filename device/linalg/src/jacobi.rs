@@ -88,7 +88,7 @@ impl<T: Scalar, const N: usize> Pencil<T, N> {
         }
         let scale = largest.normalizer();
         for column in 0..N {
-            self.d[column] = self.d[column] * scale;
+            self.d[column] *= scale;
             for row in column + 1..N {
                 self.a[row][column] = self.a[row][column].scale(scale);
             }

@@ -8,6 +8,8 @@
 //! | [`steqr_cta`] | implicit QL by the lanes of a tile |
 //! | [`jacobi`] | cyclic Jacobi in the registers of a thread |
 //! | [`layout`], [`load`], [`output`] | where a tile finds its item; the way in; sorting, signs |
+// Index loops: an iterator by value would put a register array into local memory.
+#![allow(clippy::needless_range_loop)]
 #![cfg_attr(target_os = "cuda", no_std)]
 
 pub mod givens;

@@ -36,15 +36,18 @@ pub fn larfg<T: Scalar>(tile: Tile, pivot: u32, x: T) -> Reflector<T> {
     let tail = tile.reduce(square, |a, b| a + b);
     let alpha = tile.shuffle_idx(x, pivot);
     let negligible = <T::Real as Real>::SAFE_MIN / (<T::Real as Real>::EPSILON * <T::Real as Real>::EPSILON);
-    let identity = tail < negligible && alpha.im() == zero;
-    let norm = alpha.abs_sq_add(if tail < negligible { zero } else { tail }).sqrt();
+    let square = alpha.abs_sq_add(zero);
+    let drops_tail = tail < negligible;
+    // A negligible pivot is no direction either: its phase could not be divided out.
+    let identity = drops_tail && (alpha.im() == zero || square < negligible);
+    let norm = (if drops_tail { square } else { square + tail }).sqrt();
     let beta = -norm.copysign(alpha.re());
     let scaled = T::from_parts(beta - alpha.re(), -alpha.im());
     let tau = scaled.scale(one / beta);
     // 1 / (alpha - beta), in real arithmetic.
     let denominator = T::from_parts(alpha.re() - beta, alpha.im());
     let inverse = denominator.conj().scale(one / denominator.abs_sq_add(zero));
-    let component = if below && tail >= negligible { x.mul(inverse) } else { T::ZERO };
+    let component = if below && !drops_tail { x.mul(inverse) } else { T::ZERO };
     let v = if rank == pivot { T::ONE } else { component };
     Reflector {
         v: if identity && rank != pivot { T::ZERO } else { v },

@@ -25,8 +25,7 @@ mod vendor;
 pub use decide::{Decision, Explanation, explain};
 pub use family::Plan;
 pub use problem::Problem;
-pub(crate) use solve::Decided;
-pub use solve::{Options, plan, solve};
+pub use solve::{Decided, Options, plan, solve};
 
 pub use super::{Jobz, Target, Uplo};
 use crate::routes::{Family, Key, Kind, Operation, Param};

@@ -32,16 +32,50 @@ pub fn plan(problem: &Problem, target: &Target, route: Option<&Pin>) -> Result<(
     Ok((decided.decision, plan))
 }
 
-/// A decision with the family that it names.
-pub(crate) struct Decided {
+/// A decision with the family that it names: the same shape again costs no more than its launches.
+pub struct Decided {
     pub(crate) decision: Decision,
     family: &'static dyn Family,
 }
 
 impl Decided {
-    pub(crate) fn new(problem: &Problem, target: &Target, route: Option<&Pin>) -> Result<Self> {
+    /// Decides. Touches no device; reads tables and pins, this once.
+    ///
+    /// # Errors
+    /// As [`plan`].
+    pub fn new(problem: &Problem, target: &Target, route: Option<&Pin>) -> Result<Self> {
         let (decision, family) = decide(problem, target, route)?;
         Ok(Decided { decision, family })
+    }
+
+    /// The family, and why it was taken.
+    pub fn decision(&self) -> &Decision {
+        &self.decision
+    }
+
+    /// Solves as [`solve`] does. Type and order are those of the problem; layout and batch are free.
+    ///
+    /// # Errors
+    /// As [`solve`], without those of the route.
+    pub fn solve<T: Scalar>(
+        &self,
+        queue: &Queue,
+        a: &mut DeviceBatch<T>,
+        w: &mut DeviceBuffer<T::Real>,
+        status: &mut DeviceBuffer<i32>,
+    ) -> Result<()> {
+        let problem = Problem { batch: a.batch(), ..self.decision.problem };
+        if (T::DTYPE, a.layout().order()?) != (problem.dtype, problem.n) {
+            let text =
+                format!("decided for {} of order {}: the batch is of another kind", problem.dtype, problem.n);
+            return Err(Error::argument(text));
+        }
+        check_len("eigenvalues", w.len(), problem.values()?)?;
+        check_len("statuses", status.len(), problem.batch)?;
+        queue.check_owns(a.buffer())?;
+        queue.check_owns(w)?;
+        queue.check_owns(status)?;
+        self.run(queue, a, w, status)
     }
 
     /// The plan for a batch of this size, which may be a part of the one decided about.
@@ -87,16 +121,10 @@ pub fn solve<T: Scalar>(
     status: &mut DeviceBuffer<i32>,
     options: &Options,
 ) -> Result<Decision> {
-    let n = a.layout().order()?;
-    let batch = a.batch();
+    let (n, batch) = (a.layout().order()?, a.batch());
     let problem = Problem { dtype: T::DTYPE, n, batch, jobz: options.jobz, uplo: options.uplo };
-    check_len("eigenvalues", w.len(), problem.values()?)?;
-    check_len("statuses", status.len(), batch)?;
-    queue.check_owns(a.buffer())?;
-    queue.check_owns(w)?;
-    queue.check_owns(status)?;
     let decided = Decided::new(&problem, &Target::of(queue), options.route.as_ref())?;
-    decided.run(queue, a, w, status)?;
+    decided.solve(queue, a, w, status)?;
     Ok(decided.decision)
 }
 

@@ -6,6 +6,8 @@
 //! | [`sytrd_cta`] | reduces each matrix to tridiagonal form, in place |
 //! | [`syev_cta_fused`] | does all of it in one launch |
 //! | [`syev_cta`] | solves the tridiagonal problem that `sytrd_cta` left, and transforms back, in place |
+// Index loops: an iterator by value would put a register array into local memory.
+#![allow(clippy::needless_range_loop)]
 
 pub mod syev_cta;
 pub mod syev_cta_fused;

@@ -52,7 +52,8 @@ pub const fn shared_bytes(scalar_bytes: usize, real_bytes: usize, p: usize, matr
 /// LAPACK's `zhetd2`, `dsteqr`; decoupling: `docs/algorithms/steqr.md`.
 #[kernel(
     group(T = [f32], P = [8], MATRICES = [32], VECTORS = [true, false], launch_bounds(256, 3)),
-    group(T = [f32], P = [16], MATRICES = [16], VECTORS = [true, false], launch_bounds(256, 3)),
+    group(T = [f32], P = [16], MATRICES = [16], VECTORS = [true], launch_bounds(256, 2)),
+    group(T = [f32], P = [16], MATRICES = [16], VECTORS = [false], launch_bounds(256, 3)),
     group(T = [f32], P = [32], MATRICES = [16], VECTORS = [true, false], launch_bounds(512, 1)),
     group(T = [f64, c32], P = [8], MATRICES = [32], VECTORS = [true, false], launch_bounds(256, 2)),
     group(T = [f64, c32], P = [16], MATRICES = [16], VECTORS = [true, false], launch_bounds(256, 2)),

@@ -6,7 +6,7 @@ use device_linalg::layout::Items;
 
 /// Shared elements that a thread needs to stage its matrix: an odd number, so that threads meet different banks.
 pub const fn staging_elements(n: usize) -> usize {
-    n * n | 1
+    (n * n) | 1
 }
 
 /// Eigenvalues and vectors of tiny symmetric or Hermitian matrices, one a thread.

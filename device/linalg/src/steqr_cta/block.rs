@@ -67,8 +67,8 @@ impl<T: Real> Block<T> {
         }
         let rank = tile.rank();
         if rank >= self.begin && rank <= self.end {
-            rows.d = rows.d / self.scale;
-            rows.e = rows.e / self.scale;
+            rows.d /= self.scale;
+            rows.e /= self.scale;
         }
     }
 
