@@ -187,7 +187,7 @@ fn spectra<T: Scalar>(text: &mut String, solved: &Solved<T>) {
     }
     for item in 0..b.min(SHOWN_ITEMS) {
         let values: Vec<f64> = solved.w[item * n..(item + 1) * n].iter().map(|x| x.widen()).collect();
-        let show = |part: &[f64]| part.iter().map(|x| format!("{x:.6e}")).collect::<Vec<_>>().join(" ");
+        let show = |part: &[f64]| part.iter().map(|x| short(*x)).collect::<Vec<_>>().join(" ");
         let line = if n <= SHOWN_VALUES {
             show(&values)
         } else {
@@ -199,6 +199,22 @@ fn spectra<T: Scalar>(text: &mut String, solved: &Solved<T>) {
     if b > SHOWN_ITEMS {
         let _ = writeln!(text, "         and {} more; -o OUT.npz writes all", b - SHOWN_ITEMS);
     }
+}
+
+/// Seven significant digits, without an exponent where it needs none.
+fn short(x: f64) -> String {
+    let magnitude = x.abs();
+    if x == 0.0 {
+        return "0".to_string();
+    }
+    if !x.is_finite() {
+        return x.to_string();
+    }
+    if !(1e-3..1e7).contains(&magnitude) {
+        return format!("{x:.6e}");
+    }
+    let digits = (6.0 - magnitude.log10().floor()).max(0.0) as usize;
+    format!("{x:.digits$}")
 }
 
 /// Sums the launches of each kernel.
@@ -271,4 +287,34 @@ fn counter_table(text: &mut String, kernels: &[KernelCounters]) {
         "bank conflicts: extra passes over the banks; sectors: of 32 bytes, a warp access to global memory; \
          divergence: lane slots over active lanes\n",
     );
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_are_short() {
+        for (x, text) in [
+            (0.0, "0"),
+            (-0.0, "0"),
+            (f64::NAN, "NaN"),
+            (332.62981234, "332.6298"),
+            (-0.2455366, "-0.2455366"),
+            (9999999.5, "10000000"),
+            (1e7, "1.000000e7"),
+            (-1e-14, "-1.000000e-14"),
+        ] {
+            assert_eq!(short(x), text);
+        }
+    }
+
+    #[test]
+    fn failures_name_the_first_and_count_the_rest() {
+        assert_eq!(
+            failures(&[0, -1, 2]),
+            "item 1 (NaN or infinity in the input), item 2 (2 off-diagonal element(s) did not converge)"
+        );
+        assert!(failures(&[-1; 9]).ends_with(" and 6 more"));
+    }
 }
