@@ -4,8 +4,10 @@ mod demo;
 mod dependents;
 mod doctor;
 mod gpu;
+mod inspect;
 mod junit;
 mod kernels;
+mod new_kernel;
 mod npy;
 mod process;
 mod progress;
@@ -28,7 +30,11 @@ To get going:
   demo             sets up, builds, and computes the spectra of 162 molecules on the best device
   test             sets up, then formatting, lints, documentation, all tests, dependents
 
-Kernels:
+Kernels (docs/writing-kernels.md):
+  new-kernel NAME [--path DIR]
+                   writes a kernel crate, tested and timed, to device/kernels/NAME or to DIR
+  inspect DIR [--ptx | --sass]
+                   compiles a kernel crate: registers and spills, or its code
   ledger [--check] writes device/ledger.txt: registers and memory of every kernel (needs ptxas)
   ptx DIR          compiles the kernels into DIR, for machines without a device compiler (BATCHLAS_PTX_DIR)
 
@@ -43,7 +49,7 @@ Dependents:
 ";
 
 fn main() -> ExitCode {
-    // rustc starts this program again as its linker, for `ptx` and `ledger`.
+    // rustc starts this program again as its linker, for `ptx`, `ledger` and `inspect`.
     if cuda_builder::act_as_linker() {
         return ExitCode::SUCCESS;
     }
@@ -68,6 +74,11 @@ fn run(words: &[&str]) -> Result<(), Failure> {
         ["doctor"] => doctor::run(),
         ["demo"] => demo::run(),
         ["test"] => suite::run(),
+        ["new-kernel", name] => new_kernel::run(name, None),
+        ["new-kernel", name, "--path", folder] => new_kernel::run(name, Some(folder.as_ref())),
+        ["inspect", krate] => inspect::run(krate.as_ref(), inspect::What::Summary),
+        ["inspect", krate, "--ptx"] => inspect::run(krate.as_ref(), inspect::What::Ptx),
+        ["inspect", krate, "--sass"] => inspect::run(krate.as_ref(), inspect::What::Sass),
         ["ledger"] => kernels::write_ledger(),
         ["ledger", "--check"] => kernels::check_ledger(),
         ["ptx", folder] => kernels::export(folder.as_ref()),

@@ -317,7 +317,9 @@ fn lock(ptx_dir: &Path) -> Result<File, BuildError> {
 }
 
 fn assembler(near: &Path) -> Result<Option<(PathBuf, String)>, BuildError> {
-    let Some(path) = ptxas::find("ptxas", near)? else { return Ok(None) };
+    // A kernel crate may lie outside the workspace whose tools it builds with.
+    let found = ptxas::find("ptxas", near)?.or(ptxas::find("ptxas", Path::new(env!("CARGO_MANIFEST_DIR")))?);
+    let Some(path) = found else { return Ok(None) };
     let version = ptxas::version(&path)?;
     Ok(Some((path, version)))
 }

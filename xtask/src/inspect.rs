@@ -1,0 +1,116 @@
+//! `cargo xtask inspect CRATE`: what the kernels of one crate become.
+
+use std::path::Path;
+use std::process::Command;
+
+use cuda_builder::check::Policy;
+use cuda_builder::{BuiltKernels, BuiltModule, CudaBuilder, audit, ptxas};
+
+use crate::process::{self, Failure, at, target_dir};
+use crate::progress;
+
+/// What to show.
+#[derive(Clone, Copy)]
+pub enum What {
+    /// A line an entry, and where the files are.
+    Summary,
+    /// The PTX of the newest architecture.
+    Ptx,
+    /// The machine code of the newest architecture.
+    Sass,
+}
+
+/// Builds a kernel crate and shows it. A fault of a kernel is shown, not refused.
+pub fn run(krate: &Path, what: What) -> Result<(), Failure> {
+    let krate = std::path::absolute(krate).map_err(at(krate))?;
+    let builder = CudaBuilder::new(&krate).target_dir(target_dir()).faults(Policy::Warn);
+    let built = progress::watching(|| builder.build())?;
+    let newest = built.modules.iter().map(|module| module.arch).max();
+    let modules = built.modules.iter().filter(|module| Some(module.arch) == newest);
+    match what {
+        What::Summary => summary(&built),
+        What::Ptx => modules.map(|module| read(&module.ptx)).try_for_each(|text| {
+            print!("{}", text?);
+            Ok(())
+        }),
+        What::Sass => modules.into_iter().try_for_each(sass),
+    }
+}
+
+fn summary(built: &BuiltKernels) -> Result<(), Failure> {
+    println!("{}: {}\n", built.krate, built.tool_chain);
+    let mut rows =
+        vec![["kernel", "arch", "registers", "stack", "spills", "instructions"].map(str::to_owned)];
+    for module in &built.modules {
+        for entry in audit::parse_ptx(&read(&module.ptx)?) {
+            let figure = |of: fn(&audit::Resources) -> u32| {
+                module.resources.get(&entry.name).map_or("-".to_owned(), |used| of(used).to_string())
+            };
+            rows.push([
+                entry.name.clone(),
+                module.arch.to_string(),
+                figure(|used| used.registers),
+                figure(|used| used.stack_bytes),
+                figure(|used| used.spill_store_bytes + used.spill_load_bytes),
+                entry.mix.total.to_string(),
+            ]);
+        }
+    }
+    print!("{}", table(&rows));
+    println!(
+        "\nregisters a thread; stack and spills in bytes a thread (-: no ptxas); instructions of the PTX"
+    );
+    for fault in &built.faults {
+        println!("fault: {fault}");
+    }
+    if let Some(folder) = built.modules.first().and_then(|module| module.ptx.parent()) {
+        println!("PTX and cubins: {}; --ptx and --sass print them", folder.display());
+    }
+    Ok(())
+}
+
+/// Rows with their columns aligned, the first to the left.
+fn table(rows: &[[String; 6]]) -> String {
+    let width = |column: usize| rows.iter().map(|row| row[column].len()).max().unwrap_or(0);
+    let line = |row: &[String; 6]| {
+        let first = format!("{:<1$}", row[0], width(0));
+        let rest = (1..row.len()).map(|column| format!("  {:>1$}", row[column], width(column)));
+        format!("{first}{}\n", rest.collect::<String>())
+    };
+    rows.iter().map(line).collect()
+}
+
+fn sass(module: &BuiltModule) -> Result<(), Failure> {
+    let missing = || Failure::new("no cuobjdump or ptxas: cargo xtask setup fetches them");
+    let tool = ptxas::find("cuobjdump", process::root())?.ok_or_else(missing)?;
+    let cubin = module.cubin.as_ref().ok_or_else(missing)?;
+    let mut command = Command::new(&tool);
+    // It starts nvdisasm, which lies beside it.
+    let mut path = vec![tool.parent().unwrap_or(Path::new(".")).to_path_buf()];
+    path.extend(std::env::var_os("PATH").iter().flat_map(std::env::split_paths));
+    if let Ok(path) = std::env::join_paths(path) {
+        command.env("PATH", path);
+    }
+    process::run(command.arg("-sass").arg(cubin))
+}
+
+fn read(path: &Path) -> Result<String, Failure> {
+    std::fs::read_to_string(path).map_err(at(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_aligned() {
+        let row = |name: &str, figure: &str| {
+            let mut row = [const { String::new() }; 6];
+            (row[0], row[2]) = (name.to_owned(), figure.to_owned());
+            row
+        };
+        let text = table(&[row("k", "registers"), row("kernel_f32", "40")]);
+        let ends: Vec<usize> = ["registers", "40"].map(|x| text.find(x).unwrap() + x.len()).into();
+        assert_eq!(ends[0], ends[1] - text.find('\n').unwrap() - 1);
+    }
+}
