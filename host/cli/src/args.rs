@@ -129,6 +129,9 @@ pub struct InfoArgs {
 #[derive(Debug, Args)]
 #[command(after_help = KERNELS_HELP)]
 pub struct KernelsArgs {
+    /// Only modules whose name contains this, such as syev_cta or f64
+    pub name: Option<String>,
+
     /// Architecture to assemble for
     #[arg(long, value_name = "ARCH", default_value = "sm_90")]
     pub arch: Arch,
@@ -145,6 +148,7 @@ says so. BATCHLAS_PTXAS names a ptxas; cuobjdump beside it gives the mix of mach
 
 Examples:
   batchlas kernels
+  batchlas kernels syev_cta_f32
   batchlas kernels --arch sm_80 --json";
 
 /// `batchlas routes`

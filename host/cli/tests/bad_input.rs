@@ -183,6 +183,7 @@ fn other_commands() {
         ("routes syev --dtype f32 --n 4 --batch 1 --jobz X", "X"),
         ("routes syev --dtype f32 --n 4 --batch 1 --arch 90", "sm_90"),
         ("kernels --arch hopper", "sm_90"),
+        ("kernels nonsense", "syev_cta_f32"),
         ("nonsense", "nonsense"),
     ] {
         lab.run(args).refused(word);

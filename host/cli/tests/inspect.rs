@@ -33,11 +33,12 @@ fn info_names_devices_modules_and_tables() {
 #[test]
 fn kernels_tell_what_each_one_costs() {
     let lab = Lab::new();
-    let json = lab.run("kernels --arch sm_90 --json").ok().json();
+    let json = lab.run("kernels syev_cta_f32 --arch sm_90 --json").ok().json();
     let kernels = json["kernels"].as_array().unwrap();
     let assembled = json["resources_from"].as_str().unwrap().starts_with("ptxas");
     let known = |kernel: &&serde_json::Value| kernel["registers"].as_u64().is_some_and(|count| count > 0);
     let count = kernels.iter().filter(known).count();
+    assert!(kernels.iter().all(|kernel| kernel["module"] == "syev_cta_f32"), "{json}");
     assert!(count > 0 && (count == kernels.len() || !assembled), "{json}");
     for kernel in kernels {
         assert!(kernel["instructions"].as_u64().unwrap() > 0, "{kernel}");

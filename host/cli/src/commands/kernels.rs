@@ -55,7 +55,7 @@ struct Report {
 /// Runs the command.
 pub fn run(args: &KernelsArgs) -> Result<ExitCode, Failure> {
     let arch: cuda_builder::Arch = args.arch.to_string().parse().map_err(build_failure)?;
-    let chosen = newest(modules(), args.arch)?;
+    let chosen = named(newest(modules(), args.arch)?, args.name.as_deref())?;
     let places = tool_places();
     let report = match find_tool("ptxas", &places)? {
         Some(ptxas) => assembled(&chosen, arch, &ptxas, find_tool("cuobjdump", &places)?.as_deref())?,
@@ -85,6 +85,23 @@ fn newest(all: &'static [EmbeddedModule], arch: Arch) -> Result<Vec<&'static Emb
         Some(oldest) => format!("no embedded kernel runs on {arch}: the oldest PTX is for sm_{oldest}"),
         None => "this build embeds no kernels".to_string(),
     }))
+}
+
+/// Those whose name contains a word.
+fn named(
+    modules: Vec<&'static EmbeddedModule>,
+    word: Option<&str>,
+) -> Result<Vec<&'static EmbeddedModule>, Failure> {
+    let Some(word) = word else { return Ok(modules) };
+    let chosen: Vec<_> = modules.iter().copied().filter(|module| module.name.contains(word)).collect();
+    if chosen.is_empty() {
+        let names: Vec<&str> = modules.iter().map(|module| module.name).collect();
+        return Err(Failure::new(format!(
+            "no module's name contains '{word}': there are {}",
+            names.join(", ")
+        )));
+    }
+    Ok(chosen)
 }
 
 /// Folders near which tools may be installed: of the program and of the caller.
@@ -264,6 +281,10 @@ mod tests {
         assert_eq!(archs(100), [90, 80]);
         assert!(newest(&ALL, Arch(75)).unwrap_err().to_string().contains("sm_80"));
         assert!(newest(&[], Arch(90)).is_err());
+        let all = || newest(&ALL, Arch(90)).unwrap();
+        assert_eq!(named(all(), Some("b")).unwrap().len(), 1);
+        assert_eq!(named(all(), None).unwrap().len(), 2);
+        assert!(named(all(), Some("c")).unwrap_err().to_string().contains("there are a, b"));
     }
 
     #[test]
