@@ -121,3 +121,40 @@ fn a_second_build_compiles_nothing() {
     assert!(first.sources.iter().any(|path| path.ends_with("kernels/src/lib.rs")));
     assert!(first.sources.iter().any(|path| path.ends_with("helper/src/lib.rs")));
 }
+
+#[test]
+fn an_edit_recompiles_its_own_module() {
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("edited");
+    std::fs::create_dir_all(folder.join("src")).unwrap();
+    let manifest = "[package]\nname = \"edited\"\nversion = \"0.0.0\"\nedition = \"2024\"\n\n[workspace]\n";
+    std::fs::write(folder.join("Cargo.toml"), manifest).unwrap();
+    let kernel = |name: &str, value: &str| {
+        format!(
+            "#[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn {name}(a: *mut u32) {{ unsafe {{ *a = {value}; \
+             core::arch::asm!(\"membar.gl;\") }} }}\n\
+             #[allow(non_upper_case_globals)] #[unsafe(no_mangle)] \
+             pub static __cuda_std_module__{name}__{name}: u8 = 0;\n"
+        )
+    };
+    let build = |head: &str, second: &str| {
+        let panic = "#[panic_handler] fn panic(_: &core::panic::PanicInfo<'_>) -> ! { loop {} }\n";
+        let text = format!(
+            "{head}#![cfg(target_os = \"cuda\")]\n{panic}{}{}",
+            kernel("first", "1"),
+            kernel("second", second)
+        );
+        std::fs::write(folder.join("src/lib.rs"), text).unwrap();
+        let built = builder(&folder).arch(Arch::SM_90).build().unwrap_or_else(|error| panic!("{error}"));
+        let stamp = |module: &str| {
+            let found = built.modules.iter().find(|m| m.name == module).unwrap();
+            std::fs::metadata(&found.ptx).unwrap().modified().unwrap()
+        };
+        (stamp("first"), stamp("second"))
+    };
+    build("", "0");
+    let before = build("", "2");
+    assert_eq!(build("// A line more.\n", "2"), before, "lines are no code");
+    let after = build("// A line more.\n", "3");
+    assert_eq!(after.0, before.0);
+    assert_ne!(after.1, before.1);
+}
