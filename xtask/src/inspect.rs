@@ -1,5 +1,6 @@
 //! `cargo xtask inspect CRATE`: what the kernels of one crate become.
 
+use std::io::Write as _;
 use std::path::Path;
 use std::process::Command;
 
@@ -29,11 +30,8 @@ pub fn run(krate: &Path, what: What) -> Result<(), Failure> {
     let modules = built.modules.iter().filter(|module| Some(module.arch) == newest);
     match what {
         What::Summary => summary(&built),
-        What::Ptx => modules.map(|module| read(&module.ptx)).try_for_each(|text| {
-            print!("{}", text?);
-            Ok(())
-        }),
-        What::Sass => modules.into_iter().try_for_each(sass),
+        What::Ptx => show(&modules.map(|module| read(&module.ptx)).collect::<Result<String, _>>()?),
+        What::Sass => show(&modules.map(sass).collect::<Result<String, _>>()?),
     }
 }
 
@@ -80,7 +78,7 @@ fn table(rows: &[[String; 6]]) -> String {
     rows.iter().map(line).collect()
 }
 
-fn sass(module: &BuiltModule) -> Result<(), Failure> {
+fn sass(module: &BuiltModule) -> Result<String, Failure> {
     let missing = || Failure::new("no cuobjdump or ptxas: cargo xtask setup fetches them");
     let tool = ptxas::find("cuobjdump", process::root())?.ok_or_else(missing)?;
     let cubin = module.cubin.as_ref().ok_or_else(missing)?;
@@ -91,7 +89,22 @@ fn sass(module: &BuiltModule) -> Result<(), Failure> {
     if let Ok(path) = std::env::join_paths(path) {
         command.env("PATH", path);
     }
-    process::run(command.arg("-sass").arg(cubin))
+    let output = command.arg("-sass").arg(cubin).output().map_err(at(&tool))?;
+    if !output.status.success() {
+        let complaint = String::from_utf8_lossy(&output.stderr);
+        return Err(Failure::new(format!("{}: {complaint}", process::shown(&command))));
+    }
+    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Prints what may be long; a reader such as `head` need not want all of it.
+fn show(text: &str) -> Result<(), Failure> {
+    match std::io::stdout().write_all(text.as_bytes()) {
+        Err(error) if error.kind() != std::io::ErrorKind::BrokenPipe => {
+            Err(Failure::new(format!("standard output: {error}")))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn read(path: &Path) -> Result<String, Failure> {

@@ -1,7 +1,7 @@
 //! `cargo xtask new-kernel NAME`: a kernel crate to begin with. It is the one of examples/normalize, which
 //! the workspace's tests build and run, under another name.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::process::{Failure, at, root};
@@ -99,7 +99,7 @@ fn is_member(folder: &Path) -> bool {
 }
 
 fn manifest(name: &str, folder: &Path) -> String {
-    let text = MANIFEST.replace(TEMPLATE_NAME, name);
+    let text = MANIFEST.replace(&package(TEMPLATE_NAME), &package(name));
     if is_member(folder) {
         return text.replace("path = \"../..", "path = \"../../..");
     }
@@ -129,26 +129,36 @@ fn format(folder: &Path) {
     let _ = rustfmt.stdout(Stdio::null()).stderr(Stdio::null()).status();
 }
 
+fn package(name: &str) -> String {
+    format!("kernels-{}", name.replace('_', "-"))
+}
+
 fn next_steps(name: &str, folder: &Path) -> String {
-    let package = format!("kernels-{name}");
-    let (place, which) = match folder.strip_prefix(root()) {
-        Ok(relative) if is_member(folder) => (relative.to_path_buf(), format!(" -p {package}")),
-        _ => (folder.to_path_buf(), String::new()),
-    };
-    let enter = if which.is_empty() { format!("  cd {}\n", folder.display()) } else { String::new() };
-    let inspect = if which.is_empty() { format!("  (in {}) ", root().display()) } else { "  ".to_owned() };
-    let place = place.display();
-    let mut text = format!(
-        "Next:\n{enter}\
-         \x20 cargo test{which}                    runs it on the CPU under the checker\n\
-         {inspect}cargo xtask inspect {place}   its registers, spills, PTX and machine code\n\
-         \x20 cargo test{which} --features cuda    compares a GPU with the CPU, where there is one\n\
-         \x20 cargo bench{which} --features cuda   its time there\n"
-    );
-    if !which.is_empty() {
+    let member = is_member(folder);
+    let place = folder.strip_prefix(root()).ok().filter(|_| member).unwrap_or(folder).display();
+    let package = if member { format!(" -p {}", package(name)) } else { String::new() };
+    let inspect = format!("cargo xtask inspect {place}");
+    let commands = [
+        (format!("cargo test{package}"), "runs it on the CPU under the checker"),
+        (
+            if member { inspect } else { format!("(cd {} && {inspect})", root().display()) },
+            "registers and spills",
+        ),
+        (format!("cargo test{package} --features cuda"), "compares a GPU with the CPU, where there is one"),
+        (format!("cargo bench{package} --features cuda"), "its time there"),
+    ];
+    let mut text = "Next:\n".to_owned();
+    if !member {
+        text.push_str(&format!("  cd {place}\n"));
+    }
+    let width = commands.iter().map(|(command, _)| command.len()).max().unwrap_or(0);
+    for (command, what) in commands {
+        text.push_str(&format!("  {command:width$}  {what}\n"));
+    }
+    if member {
         text.push_str(
             "To ship it in the library: build.rs and Cargo.toml of the workspace embed and name it, and\n\
-             tests/support/kernels.rs launches each instantiation. ",
+             tests/support/kernels.rs launches each instantiation.\n",
         );
     }
     text.push_str("docs/writing-kernels.md explains each step.");
@@ -158,6 +168,8 @@ fn next_steps(name: &str, folder: &Path) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::PathBuf;
+
     use crate::process::{cargo, target_dir};
 
     struct Scratch(PathBuf);
@@ -197,8 +209,8 @@ mod tests {
 
     #[test]
     fn a_member_takes_what_the_workspace_says() {
-        let text = manifest("axpy", &root().join("device/kernels/axpy"));
-        assert!(text.contains("name = \"kernels-axpy\"") && text.contains("edition.workspace = true"));
+        let text = manifest("axpy_rows", &root().join("device/kernels/axpy_rows"));
+        assert!(text.contains("name = \"kernels-axpy-rows\"") && text.contains("edition.workspace = true"));
         assert!(text.contains("path = \"../../../device/cuda_std\"") && text.contains("path = \"../../..\""));
         let steps = next_steps("axpy", &root().join("device/kernels/axpy"));
         assert!(steps.contains("cargo test -p kernels-axpy"), "{steps}");
