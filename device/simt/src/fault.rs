@@ -64,23 +64,29 @@ impl Block<'_> {
     #[cold]
     pub(crate) fn global_out_of_bounds(&self, request: &GlobalAccess, site: Site) -> ! {
         let GlobalAccess { view_base, view_bytes, addr, bytes, access, .. } = *request;
-        let end = view_base + view_bytes;
+        let map = &self.context.map;
+        let cut = if view_bytes == 0 { map.cut_off(view_base) } else { None };
+        let (view_base, view_bytes) =
+            cut.map_or((view_base, view_bytes), |buffer| (buffer.addr, buffer.bytes));
         let distance = if addr < view_base {
             format!("{} bytes before the start", view_base - addr)
         } else {
-            let element = (addr - view_base) / bytes.max(1);
-            format!("element {element}, {} bytes past the end", addr.saturating_sub(end))
+            let (element, past) =
+                ((addr - view_base) / bytes.max(1), addr.saturating_sub(view_base + view_bytes));
+            format!("element {element}, {past} bytes past the end")
         };
-        let buffer = self.context.map.at(view_base, view_bytes);
-        let name = match buffer {
-            Some(buffer) if buffer.addr == view_base && buffer.bytes == view_bytes => buffer.describe(),
-            Some(buffer) => format!("a view of {view_bytes} bytes into {}", buffer.describe()),
+        let buffer = cut.or_else(|| map.at(view_base, view_bytes));
+        let of = match buffer {
+            Some(buffer) if buffer.addr == view_base && buffer.bytes == view_bytes => {
+                format!("{} of {view_bytes} bytes", buffer.describe())
+            }
+            Some(buffer) => {
+                format!("a view of {view_bytes} bytes into {} of {} bytes", buffer.describe(), buffer.bytes)
+            }
             None => format!("a view of {view_bytes} bytes that is in no buffer of the launch"),
         };
-        let size = buffer.map_or(view_bytes, |buffer| buffer.bytes);
         let message = format!(
-            "Invalid __global__ {} of size {bytes} bytes: address is out of bounds, {distance} of {name} of \
-             {size} bytes",
+            "Invalid __global__ {} of size {bytes} bytes: address is out of bounds, {distance} of {of}",
             verb(access)
         );
         let subject = buffer.map_or("", |buffer| &buffer.name);

@@ -84,6 +84,14 @@ impl GlobalMap {
         found
     }
 
+    /// The buffer that an empty view was most likely cut from, by an offset past its end: the last one before
+    /// it, if it is no further than the buffer is long.
+    pub(crate) fn cut_off(&self, view_base: usize) -> Option<&MappedBuffer> {
+        let before = self.buffers.iter().filter(|buffer| buffer.addr + buffer.bytes <= view_base);
+        let last = before.max_by_key(|buffer| buffer.addr + buffer.bytes)?;
+        (view_base - last.addr <= 2 * last.bytes).then_some(last)
+    }
+
     /// The buffer behind a view: the one that it spans, or else one that holds its start.
     pub(crate) fn at(&self, addr: usize, bytes: usize) -> Option<&MappedBuffer> {
         let spans = |buffer: &&MappedBuffer| buffer.addr == addr && buffer.bytes == bytes;

@@ -166,6 +166,34 @@ fn a_read_past_the_input_names_it() {
     assert!(finding.message.contains("0 bytes past the end of buffer `input` of 800 bytes"), "{finding}");
 }
 
+/// Reads the first element of an item.
+#[kernel]
+pub unsafe fn first_of_item(x: Global<f32>, y: GlobalMut<f32>, item: usize) {
+    y.set(0, x.at(4 * item).get(0)); // first element
+}
+
+#[test]
+fn an_item_past_the_input_names_it() {
+    let run = |item| {
+        let mut memory = [1.0_f32; 9];
+        let pointer = memory.as_mut_ptr();
+        // SAFETY: the array outlives the launch.
+        let (x, y) =
+            unsafe { (Global::from_raw_parts(pointer.add(1), 8), GlobalMut::from_raw_parts(pointer, 1)) };
+        submit(LaunchConfig::new(1, 1), &first_of_item::call(x, y, item).expect("an entry"))
+    };
+    run(1).unwrap_or_else(|error| panic!("{error}"));
+    for (item, expected) in [
+        (2, "element 8, 0 bytes past the end of buffer `x` of 32 bytes"),
+        (4, "element 16, 32 bytes past the end of buffer `x` of 32 bytes"),
+        (5, "element 0, 0 bytes past the end of a view of 0 bytes that is in no buffer of the launch"),
+    ] {
+        let error = run(item).expect_err("a finding");
+        expect(&error.findings[0], FindingKind::OutOfBounds, &["first element"]);
+        assert!(error.findings[0].message.ends_with(expected), "{error}");
+    }
+}
+
 #[test]
 fn a_read_past_a_shared_view() {
     let finding = fault(7);
