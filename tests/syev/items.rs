@@ -1,6 +1,6 @@
 //! What a batch promises about its items: bits, failures, gaps, shapes.
 
-use batchlas::linalg::eigh_with;
+use batchlas::linalg::{Eigh, eigh_with};
 use batchlas::ops::syev::{Options, solve};
 use batchlas::{Batch, Device, DeviceBatch, Jobz, Layout, Scalar, Status, Uplo};
 
@@ -158,30 +158,44 @@ pub fn many_items<T: Scalar>(arm: Arm) {
     }
 }
 
-/// 16,384 items and a number that is no power of two, where a GPU does the work.
+/// Every order from 1 to 32, both triangles, vectors and values alone, 1 to 16,384 items and 40,001, where a
+/// GPU does the work: the same bits as a batch of 64 that is checked.
 pub fn large_batches<T: Scalar>(arm: Arm) {
     let Some(queue) = arm.queue() else { return };
     if !matches!(arm.device, Device::Cuda(_)) || !arm.keeps_bits() {
         return;
     }
-    let shapes = [(3, 40_001), (8, 16_384), (16, 16_384), (32, 16_384)];
-    for (n, batch) in shapes.into_iter().filter(|(n, _)| *n <= arm.max_n(T::DTYPE)) {
+    for n in 1..=arm.max_n(T::DTYPE).min(32) {
         let mut random = Random::new(n as u64);
         let kinds: Vec<Matrix> = (0..64).map(|_| random.hermitian(n)).collect();
-        let few = poisoned::<T>(&kinds, Uplo::Lower);
-        let a = Batch::from_fn(n, n, batch, |item, i, j| few.get(item % 64, i, j));
-        let solved = arm.solve(&queue, &a, Uplo::Lower, Jobz::V);
-        let reference = arm.solve(&queue, &few, Uplo::Lower, Jobz::V);
-        check_vectors(&format!("{arm:?} n={n}"), &few, Uplo::Lower, &reference);
-        assert_eq!(solved.failed(), 0);
-        let expected = bits(&reference.values);
-        for (k, run) in solved.values.chunks(64 * n).enumerate() {
-            assert_eq!(bits(run), expected[..run.len()], "{arm:?} n={n} from item {}", 64 * k);
+        for uplo in [Uplo::Lower, Uplo::Upper] {
+            let few = poisoned::<T>(&kinds, uplo);
+            let reference = arm.solve(&queue, &few, uplo, Jobz::V);
+            check_vectors(&format!("{arm:?} n={n} {uplo}"), &few, uplo, &reference);
+            let values = arm.solve(&queue, &few, uplo, Jobz::N);
+            for batch in [1, 7, 1000, 16_384, 40_001] {
+                if batch > 1000 && ![1, 3, 4, 8, 16, 31, 32].contains(&n) {
+                    continue;
+                }
+                let a = Batch::from_fn(n, n, batch, |item, i, j| few.get(item % 64, i, j));
+                let context = format!("{arm:?} {} n={n} {uplo} batch {batch}", T::DTYPE);
+                same_runs(&context, &arm.solve(&queue, &a, uplo, Jobz::V), &reference);
+                same_runs(&context, &arm.solve(&queue, &a, uplo, Jobz::N), &values);
+            }
         }
-        let (v, few) = (solved.vectors.unwrap(), reference.vectors.unwrap());
-        let expected = bits(few.as_slice());
-        for (k, run) in v.as_slice().chunks(64 * n * n).enumerate() {
-            assert_eq!(bits(run), expected[..run.len()], "{arm:?} n={n} from item {}", 64 * k);
-        }
+    }
+}
+
+/// Every run of 64 items has the bits of the reference.
+fn same_runs<T: Scalar>(context: &str, solved: &Eigh<T>, reference: &Eigh<T>) {
+    assert_eq!(solved.failed(), 0, "{context}");
+    let expected = bits(&reference.values);
+    for (k, run) in solved.values.chunks(expected.len()).enumerate() {
+        assert_eq!(bits(run), expected[..run.len()], "{context}: values from item {}", 64 * k);
+    }
+    let (Some(v), Some(few)) = (&solved.vectors, &reference.vectors) else { return };
+    let expected = bits(few.as_slice());
+    for (k, run) in v.as_slice().chunks(expected.len()).enumerate() {
+        assert_eq!(bits(run), expected[..run.len()], "{context}: vectors from item {}", 64 * k);
     }
 }
