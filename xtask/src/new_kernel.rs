@@ -217,6 +217,20 @@ mod tests {
         assert!(steps.contains("cargo xtask inspect device/kernels/axpy"), "{steps}");
     }
 
+    #[test]
+    fn the_documentation_shows_the_example() {
+        let docs = std::fs::read_to_string(root().join("docs/writing-kernels.md")).unwrap();
+        let blocks: Vec<&str> =
+            docs.split("```rust\n").skip(1).map(|rest| &rest[..rest.find("```").unwrap()]).collect();
+        assert!(!blocks.is_empty());
+        for block in blocks {
+            assert!(
+                FILES.iter().any(|(_, text)| text.contains(block)),
+                "in no file of the example:\n{block}"
+            );
+        }
+    }
+
     /// The skeleton's own tests pass, in a folder that knows nothing of the workspace.
     #[test]
     fn a_new_kernel_runs_under_the_executor() {
