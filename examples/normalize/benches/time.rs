@@ -44,7 +44,9 @@ fn main() -> Result<()> {
     let batch = 1 << 20;
     for n in [8, 16, 32, 64] {
         let before = queue.upload(&vec![1.5_f32; (n * batch) as usize])?;
-        let buffers = || Ok((queue.alloc((n * batch) as usize)?, queue.alloc(batch as usize)?));
+        let buffers = || -> batchlas::Result<_> {
+            Ok((queue.alloc((n * batch) as usize)?, queue.alloc(batch as usize)?))
+        };
         let ((x, norms), (x2, norms2)) = (buffers()?, buffers()?);
         let mut eight = Tiles::<8> { n, batch, before: &before, x, norms };
         let mut whole = Tiles::<32> { n, batch, before: &before, x: x2, norms: norms2 };

@@ -1,4 +1,4 @@
-//! A kernel crate: [`normalize`] scales each vector of a batch to unit length.
+//! A kernel crate: [`normalize()`] scales each vector of a batch to unit length.
 
 #[cfg(not(target_os = "cuda"))]
 use cuda_std::launch::{KernelInfo, LaunchConfig};
