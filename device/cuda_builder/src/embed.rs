@@ -149,11 +149,11 @@ pub(crate) fn load_prebuilt(
             _ => return Err(wrong(format!("{MANIFEST}: cannot read `{line}`"))),
         }
     }
-    if built.modules.is_empty() {
+    if built.sources.is_empty() {
         return Err(wrong(format!("holds no kernels of {name}")));
     }
     for wanted in archs.unwrap_or_default() {
-        if !built.modules.iter().any(|module| module.arch == *wanted) {
+        if !built.modules.is_empty() && !built.modules.iter().any(|module| module.arch == *wanted) {
             return Err(wrong(format!("holds no kernels of {name} for {wanted}")));
         }
     }
@@ -283,6 +283,12 @@ mod tests {
         assert_eq!(loaded.sources, built.sources);
         let problem = load_prebuilt(&folder, &krate, Some(&[Arch::SM_90])).unwrap_err().to_string();
         assert!(problem.contains("sm_90"), "{problem}");
+        let other = root.join("other");
+        std::fs::create_dir_all(&other).unwrap();
+        std::fs::write(other.join("Cargo.toml"), "[package]\nname = \"pkg\"\n\n[lib]\nname = \"other\"\n")
+            .unwrap();
+        let problem = load_prebuilt(&folder, &other, None).unwrap_err().to_string();
+        assert!(problem.contains("no kernels of other"), "{problem}");
         std::fs::write(krate.join("src/lib.rs"), "// two\n").unwrap();
         let problem = load_prebuilt(&folder, &krate, None).unwrap_err().to_string();
         assert!(problem.contains("src/lib.rs of my_kernels differs"), "{problem}");
