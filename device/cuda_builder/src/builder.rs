@@ -46,6 +46,7 @@ pub struct CudaBuilder {
     copy_to: Option<PathBuf>,
     target_dir: Option<PathBuf>,
     linker: Option<PathBuf>,
+    ptxas: Option<PathBuf>,
     allowed: Vec<Allowance>,
     policy: Option<Policy>,
 }
@@ -104,6 +105,7 @@ impl CudaBuilder {
             copy_to: None,
             target_dir: None,
             linker: None,
+            ptxas: None,
             allowed: vec![],
             policy: None,
         }
@@ -169,6 +171,12 @@ impl CudaBuilder {
         self
     }
 
+    /// The assembler, instead of the one that is found ([`ptxas::find`]).
+    pub fn ptxas(mut self, program: impl AsRef<Path>) -> Self {
+        self.ptxas = Some(program.as_ref().to_path_buf());
+        self
+    }
+
     /// Accepts a fault of the entries whose names begin with `entry`, for a reason. Those that belong to the
     /// kernel crate whoever builds it stand in its `allowed-faults.txt` ([`check::read_allowed`]).
     pub fn allow(mut self, entry: &str, fault: Fault, reason: &str) -> Self {
@@ -215,7 +223,7 @@ impl CudaBuilder {
             None => arch::from_env()?,
         };
         let tools = discover::find()?;
-        let ptxas = if self.emit_cubin { assembler(folder)? } else { None };
+        let ptxas = if self.emit_cubin { self.assembler(folder)? } else { None };
         let ptx_dir = self.ptx_dir()?;
         std::fs::create_dir_all(&ptx_dir).map_err(at(&ptx_dir))?;
         // Builds of other profiles share the folder.
@@ -278,6 +286,20 @@ impl CudaBuilder {
         Ok(BuiltKernels { krate, modules, tool_chain, folder, sources: linked.sources, watched, faults })
     }
 
+    /// The assembler and its version.
+    fn assembler(&self, near: &Path) -> Result<Option<(PathBuf, String)>, BuildError> {
+        let path = match &self.ptxas {
+            Some(path) => Some(path.clone()),
+            // A kernel crate may lie outside the workspace whose tools it builds with.
+            None => {
+                ptxas::find("ptxas", near)?.or(ptxas::find("ptxas", Path::new(env!("CARGO_MANIFEST_DIR")))?)
+            }
+        };
+        let Some(path) = path else { return Ok(None) };
+        let version = ptxas::version(&path)?;
+        Ok(Some((path, version)))
+    }
+
     /// `<target>/ptx`: shared by all profiles, and by test, clippy and doc builds.
     fn ptx_dir(&self) -> Result<PathBuf, BuildError> {
         if let Some(target) = &self.target_dir {
@@ -314,14 +336,6 @@ fn lock(ptx_dir: &Path) -> Result<File, BuildError> {
     let file = File::create(&path).map_err(at(&path))?;
     file.lock().map_err(at(&path))?;
     Ok(file)
-}
-
-fn assembler(near: &Path) -> Result<Option<(PathBuf, String)>, BuildError> {
-    // A kernel crate may lie outside the workspace whose tools it builds with.
-    let found = ptxas::find("ptxas", near)?.or(ptxas::find("ptxas", Path::new(env!("CARGO_MANIFEST_DIR")))?);
-    let Some(path) = found else { return Ok(None) };
-    let version = ptxas::version(&path)?;
-    Ok(Some((path, version)))
 }
 
 /// A file that `cargo xtask setup` removes, so that the next build looks at the tools again.

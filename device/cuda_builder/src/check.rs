@@ -13,6 +13,8 @@ pub enum Fault {
     LocalMemory,
     /// A function that was not inlined.
     Call,
+    /// PTX that the assembler rejects: there is no cubin, and the driver compiles the PTX.
+    Assembler,
 }
 
 /// What becomes of faults that no exception covers.

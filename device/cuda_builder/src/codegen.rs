@@ -16,6 +16,9 @@ use crate::link::run;
 use crate::markers::EntryDecl;
 use crate::{Arch, BuiltModule, CODEGEN_SOURCES, audit, hash_of, progress, ptxas};
 
+/// Begins the log of a module that did not assemble.
+const ASSEMBLER_FAILED: &str = "failed: ";
+
 /// What the jobs have in common.
 pub struct Settings<'a> {
     /// LLVM tools.
@@ -138,15 +141,19 @@ fn job(module: &Module, arch: Arch, settings: &Settings<'_>) -> Result<(BuiltMod
         }
         if let Some((ptxas, _)) = &settings.ptxas {
             let options: &[&str] = if settings.lines { &["-lineinfo"] } else { &[] };
-            let assembled = ptxas::assemble_with(ptxas, &ptx, arch, &cubin, options)?;
-            std::fs::write(&log, assembled.log).map_err(at(&log))?;
+            let text = match ptxas::assemble_with(ptxas, &ptx, arch, &cubin, options) {
+                Ok(assembled) => assembled.log,
+                Err(error) => format!("{ASSEMBLER_FAILED}{error}"),
+            };
+            std::fs::write(&log, text).map_err(at(&log))?;
         }
         std::fs::write(&key_file, &key).map_err(at(&key_file))?;
     }
 
     let text = std::fs::read_to_string(&ptx).map_err(at(&ptx))?;
     check::signatures(&text, &module.entries)?;
-    let resources = std::fs::read_to_string(&log).map(|log| audit::parse_ptxas(&log)).unwrap_or_default();
+    let report = std::fs::read_to_string(&log).unwrap_or_default();
+    let resources = audit::parse_ptxas(&report);
     let mut faults: Faults = vec![];
     let mut add = |entry: &str, fault: Fault, what: String| {
         let fault_of = KernelFault {
@@ -157,6 +164,10 @@ fn job(module: &Module, arch: Arch, settings: &Settings<'_>) -> Result<(BuiltMod
         };
         faults.push((fault_of, fault));
     };
+    // An assembler of an older CUDA knows neither new architectures nor new PTX.
+    if let Some(problem) = report.strip_prefix(ASSEMBLER_FAILED) {
+        add(&module.name, Fault::Assembler, format!("no cubin: {}", problem.trim_end().replace('\n', " ")));
+    }
     if !settings.checked {
         for (entry, fault, what) in check::ptx_faults(&text) {
             add(&entry, fault, what);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use common::builder;
 use cuda_builder::check::{Fault, Policy};
-use cuda_builder::{BuildError, DebugInfo};
+use cuda_builder::{Arch, BuildError, DebugInfo};
 
 const PANIC: &str = "#[panic_handler]\nfn panic(_: &core::panic::PanicInfo<'_>) -> ! { unsafe { core::arch::nvptx::trap() } }\n";
 
@@ -132,4 +132,27 @@ fn a_compiler_error_is_readable() {
         assert!(text.contains(part), "`{part}` is missing in:\n{text}");
     }
     assert_eq!(text.matches("error[E0308]").count(), 1, "{text}");
+}
+
+#[cfg(unix)]
+#[test]
+fn an_assembler_that_is_too_old_costs_the_cubin_only() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let source =
+        "#[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn two(a: *mut u32) { unsafe { *a = 2 } }\n";
+    let folder = krate("old-assembler", source);
+    let ptxas = folder.join("ptxas");
+    let script = "#!/bin/sh\n[ \"$1\" = --version ] && { echo 'Cuda compilation tools, release 11.0, V11.0.1'; exit; }\n\
+                  echo \"ptxas fatal: Value 'sm_90' is not defined\"; exit 255\n";
+    std::fs::write(&ptxas, script).unwrap();
+    std::fs::set_permissions(&ptxas, std::fs::Permissions::from_mode(0o755)).unwrap();
+    // The second build finds the first one's verdict.
+    for _ in 0..2 {
+        let built = builder(&folder).arch(Arch::SM_90).ptxas(&ptxas).faults(Policy::Warn).build();
+        let built = built.unwrap_or_else(|error| panic!("{error}"));
+        assert!(built.modules[0].cubin.is_none());
+        assert!(built.faults[0].what.contains("'sm_90' is not defined"), "{:?}", built.faults);
+        assert!(built.tool_chain.ends_with("ptxas 11.0.1"), "{}", built.tool_chain);
+    }
+    assert!(matches!(builder(&folder).ptxas(&ptxas).build(), Err(BuildError::Kernel { .. })));
 }
