@@ -49,12 +49,12 @@ pub fn a_power_of_two_changes_nothing_but_the_scale<T: Scalar>(arm: Arm) {
     if !arm.keeps_bits() {
         return;
     }
-    for n in [3, 6, 12, 32].into_iter().filter(|n| *n <= arm.max_n(T::DTYPE)) {
+    for n in [3, 6, 12, 32, 130].into_iter().filter(|n| *n <= arm.max_n(T::DTYPE)) {
         let item = Random::new(5).hermitian(n);
         let plain =
             arm.solve(&queue, &poisoned::<T>(std::slice::from_ref(&item), Uplo::Lower), Uplo::Lower, Jobz::V);
         // Far from the ends of the range, where a family may scale or not.
-        for exponent in [-3, 3] {
+        for exponent in [-30, -3, 3, 30] {
             let s = 2f64.powi(exponent);
             let scaled = poisoned::<T>(&[item.clone().scaled(s)], Uplo::Lower);
             let scaled = arm.solve(&queue, &scaled, Uplo::Lower, Jobz::V);

@@ -22,10 +22,11 @@ impl Shape {
 }
 
 /// The scaling that makes squares safe: a power of two, 1 for ordinary input.
+/// Nothing is scaled within 2^-`band` to 2^`band`.
 /// `None` where the triangle holds a NaN or an infinity. The imaginary parts of
 /// the diagonal are not read.
 #[inline(always)]
-pub(crate) fn scaling<E: Element>(a: &[E], shape: Shape) -> Option<E::Part> {
+pub(crate) fn scaling<E: Element>(a: &[E], shape: Shape, band: i32) -> Option<E::Part> {
     let mut max = E::Part::ZERO;
     // A product with zero is NaN for a NaN or an infinity, and the sum keeps it.
     let mut poison = E::Part::ZERO;
@@ -46,8 +47,13 @@ pub(crate) fn scaling<E: Element>(a: &[E], shape: Shape) -> Option<E::Part> {
     if poison != E::Part::ZERO {
         return None;
     }
-    // Squares of the elements, and sums of them, stay far from both ends of the range.
-    Some(to_one(max, E::Part::MAX_EXPONENT / 4))
+    Some(to_one(max, band))
+}
+
+/// The band within which our own code needs no scaling: squares of the elements, and sums of them, stay far from
+/// both ends of the range.
+pub(crate) const fn safe_band<R: Real>() -> i32 {
+    R::MAX_EXPONENT / 4
 }
 
 /// Fills both triangles of the planes with the scaled matrix, and the padding
@@ -185,21 +191,21 @@ mod tests {
         let upper = [1.0, nan, nan, 2.0, 4.0, nan, 3.0, 5.0, 6.0];
         for (a, is_upper) in [(lower, false), (upper, true)] {
             let shape = Shape { n: 3, ld: 3, upper: is_upper };
-            assert_eq!(scaling(&a, shape), Some(1.0));
+            assert_eq!(scaling(&a, shape, 250), Some(1.0));
             let mut planes = [Plane::<f64, 4>::new(), Plane::new()];
             planes[0].resize(3);
             load::<f64, 4, false>(&a, shape, 1.0, &mut planes);
             assert_eq!((planes[0].get(2, 1), planes[0].get(1, 2)), (5.0, 5.0));
-            assert_eq!(scaling(&a, Shape { upper: !is_upper, ..shape }), None);
+            assert_eq!(scaling(&a, Shape { upper: !is_upper, ..shape }, 250), None);
         }
-        assert_eq!(scaling(&[f64::INFINITY], Shape { n: 1, ld: 1, upper: false }), None);
+        assert_eq!(scaling(&[f64::INFINITY], Shape { n: 1, ld: 1, upper: false }, 250), None);
     }
 
     #[test]
     fn extreme_input_is_scaled_to_about_one() {
         let shape = Shape { n: 1, ld: 1, upper: false };
         for x in [1e-300, 1e300, -3e-320, f64::MAX] {
-            let scaled = (x * scaling(&[x], shape).unwrap()).abs();
+            let scaled = (x * scaling(&[x], shape, 250).unwrap()).abs();
             assert!((1e-30..=1e8).contains(&scaled), "{x}: {scaled}");
         }
     }

@@ -29,8 +29,8 @@ pub fn relative_residual(n: usize, a: &Planes, v: &Planes, w: &[f64]) -> f64 {
     // Squares of huge or tiny elements would leave the range.
     let max = a.max();
     let scale = if max > 0.0 && max.is_finite() { 1.0 / max } else { 1.0 };
-    // 1 / max of a subnormal is infinite; such input is measured as it is.
-    let scale = if scale.is_finite() { scale } else { 1.0 };
+    // 1 / max of a subnormal is infinite: 2^1023 brings even the smallest to where squares are safe.
+    let scale = scale.min(2f64.powi(1023));
     let scaled = |x: &Vec<f64>| x.iter().map(|x| x * scale).collect();
     let a = Planes { re: scaled(&a.re), im: scaled(&a.im) };
     let mut sum = 0.0;
