@@ -50,9 +50,12 @@ fn try_embed(builders: Vec<CudaBuilder>) -> Result<(), BuildError> {
 fn embedded_source(built: &[BuiltKernels]) -> String {
     let mut modules: Vec<&BuiltModule> = built.iter().flat_map(|kernels| &kernels.modules).collect();
     modules.sort_by(|a, b| (&a.krate, &a.name, a.arch).cmp(&(&b.krate, &b.name, b.arch)));
-    let mut text = String::from(
-        "#[repr(C, align(16))]\nstruct Aligned<T: ?Sized>(T);\n\n/// Compiled kernels, sorted by crate, module and architecture.\npub static MODULES: &[EmbeddedModule] = &[\n",
-    );
+    let mut text = String::new();
+    if modules.iter().any(|module| module.cubin.is_some()) {
+        text.push_str("#[repr(C, align(16))]\nstruct Aligned<T: ?Sized>(T);\n\n");
+    }
+    text.push_str("/// Compiled kernels, sorted by crate, module and architecture.\n");
+    text.push_str("pub static MODULES: &[EmbeddedModule] = &[\n");
     for module in modules {
         let BuiltModule { name, krate, arch, entries, cubin, .. } = module;
         let stem = format!("kernels/{krate}/{name}.{arch}");
@@ -298,6 +301,7 @@ mod tests {
     #[test]
     fn source_text_without_kernels() {
         let text = embedded_source(&[]);
+        assert!(!text.contains("Aligned"), "nothing would use it: {text}");
         assert!(text.contains("MODULES: &[EmbeddedModule] = &[\n];"), "{text}");
     }
 }
