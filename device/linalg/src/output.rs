@@ -1,4 +1,4 @@
-//! Sorting, signs, and the way out: shared by the solvers of this crate.
+//! Sorting, signs, and the way out: what solvers of a tile share.
 
 use crate::layout::Items;
 use cuda_std::partition::Tile;
