@@ -7,13 +7,20 @@ use std::str::FromStr;
 use crate::error::Error;
 use crate::routes::Operation;
 
+pub(crate) mod decide;
 pub mod syev;
 mod target;
+#[cfg(feature = "kernels")]
+mod tiles;
 
+pub use decide::{Decision, Explanation, Plan};
 pub use target::Target;
 
 /// Every operation that has families and tables.
 pub static OPERATIONS: &[&Operation] = &[&syev::OPERATION];
+
+/// Sweeps that QL may take for each eigenvalue, unless told otherwise: dsteqr's `MAXIT`.
+pub const SWEEPS_PER_VALUE: u32 = 30;
 
 /// Whether eigenvectors are wanted.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -25,12 +32,19 @@ pub enum Jobz {
     N,
 }
 
-impl fmt::Display for Jobz {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
+impl Jobz {
+    /// `V` or `N`, as tables have it.
+    pub const fn word(self) -> &'static str {
+        match self {
             Jobz::V => "V",
             Jobz::N => "N",
-        })
+        }
+    }
+}
+
+impl fmt::Display for Jobz {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
     }
 }
 
@@ -76,4 +90,12 @@ impl FromStr for Uplo {
             _ => Err(Error::argument(format!("unknown triangle '{text}': lower or upper"))),
         }
     }
+}
+
+/// Refuses a buffer of another length than the batch needs.
+pub(crate) fn check_len(what: &str, got: usize, wanted: usize) -> Result<(), Error> {
+    if got == wanted {
+        return Ok(());
+    }
+    Err(Error::argument(format!("the buffer for {what} has {got} elements, the batch needs {wanted}")))
 }

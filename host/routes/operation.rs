@@ -75,7 +75,7 @@ pub enum Param {
     },
     /// `MxNxK`, without a name.
     Tile,
-    /// One of these words, without a name.
+    /// One of these words, without a name. A family may take several such groups; no word is in two of them.
     Word(&'static [&'static str]),
 }
 
@@ -119,7 +119,8 @@ impl std::hash::Hash for Handle {
 /// Values of a family's parameters. One that is not given is the plan's to choose.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Params {
-    word: Option<&'static str>,
+    /// The words with the places of their groups among the family's parameters, in that order.
+    words: Vec<(usize, &'static str)>,
     tile: Option<[u32; 3]>,
     named: Vec<(&'static str, u32)>,
 }
@@ -135,9 +136,21 @@ impl Params {
         self.tile
     }
 
-    /// The word, where it is given.
+    /// The first word that is given: the only one of a family with one group of words.
     pub fn word(&self) -> Option<&'static str> {
-        self.word
+        self.words.first().map(|(_, word)| *word)
+    }
+
+    /// The word that is given of the group at this place among the family's parameters.
+    pub fn word_at(&self, place: usize) -> Option<&'static str> {
+        self.words.iter().find(|(at, _)| *at == place).map(|(_, word)| *word)
+    }
+
+    /// Gives the group at this place among the family's parameters a word.
+    pub fn set_word(&mut self, place: usize, word: &'static str) {
+        self.words.retain(|(at, _)| *at != place);
+        let at = self.words.partition_point(|(at, _)| *at < place);
+        self.words.insert(at, (place, word));
     }
 
     /// Gives a named parameter a value.
@@ -150,13 +163,13 @@ impl Params {
 
     /// Whether nothing is given.
     pub fn is_empty(&self) -> bool {
-        self.named.is_empty() && self.tile.is_none() && self.word.is_none()
+        self.named.is_empty() && self.tile.is_none() && self.words.is_empty()
     }
 }
 
 impl fmt::Display for Params {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut parts: Vec<String> = self.word.iter().map(|word| (*word).to_owned()).collect();
+        let mut parts: Vec<String> = self.words.iter().map(|(_, word)| (*word).to_owned()).collect();
         parts.extend(self.tile.iter().map(|[m, n, k]| format!("{m}x{n}x{k}")));
         parts.extend(self.named.iter().map(|(name, value)| format!("{name}={value}")));
         f.write_str(&parts.join(","))
@@ -256,16 +269,20 @@ fn named(family: &Family, params: &mut Params, name: &str, value: &str) -> Resul
 
 /// A word or a tile, as the family takes them.
 fn unnamed(family: &Family, params: &mut Params, text: &str) -> Result<(), String> {
-    for param in family.params {
+    for (place, param) in family.params.iter().enumerate() {
         match param {
             Param::Word(words) => {
                 if let Some(word) = words.iter().find(|w| **w == text) {
-                    return once(&mut params.word, word, text);
+                    once(params.word_at(place).is_none(), text)?;
+                    params.set_word(place, word);
+                    return Ok(());
                 }
             }
             Param::Tile => {
                 if let Some(tile) = parse_tile(text) {
-                    return once(&mut params.tile, tile, text);
+                    once(params.tile.is_none(), text)?;
+                    params.tile = Some(tile);
+                    return Ok(());
                 }
             }
             Param::Named { .. } => {}
@@ -274,11 +291,8 @@ fn unnamed(family: &Family, params: &mut Params, text: &str) -> Result<(), Strin
     Err(format!("'{text}' is no parameter of '{}'; {}", family.name, describe(family)))
 }
 
-fn once<T>(place: &mut Option<T>, value: T, text: &str) -> Result<(), String> {
-    match place.replace(value) {
-        None => Ok(()),
-        Some(_) => Err(format!("'{text}' comes after another of its kind")),
-    }
+fn once(is_first: bool, text: &str) -> Result<(), String> {
+    if is_first { Ok(()) } else { Err(format!("'{text}' comes after another of its kind")) }
 }
 
 fn parse_tile(text: &str) -> Option<[u32; 3]> {

@@ -242,6 +242,46 @@ fn parameters_round_trip() {
     assert_eq!((vendor.params().word(), vendor.to_string().as_str()), (Some("syevj"), "vendor:syevj"));
 }
 
+#[test]
+fn groups_of_words_are_independent_and_have_one_order() {
+    static OP: Operation = Operation {
+        name: "steqr",
+        keys: &[Key::Size { name: "n" }],
+        families: &[Family {
+            name: "cta",
+            kind: Kind::Native,
+            params: &[
+                Param::Word(&["nested", "flat"]),
+                Param::Named { name: "warps", min: 0, max: 4 },
+                Param::Word(&["exp", "pg"]),
+            ],
+        }],
+    };
+    let parse = |text| Candidate::parse(&OP, text);
+    for text in ["cta:flat,pg,warps=2", "cta:pg,warps=2,flat", "cta:warps=2,flat,pg"] {
+        let candidate = parse(text).unwrap();
+        assert_eq!(candidate, parse("cta:flat,pg,warps=2").unwrap(), "{text}");
+        assert_eq!(candidate.to_string(), "cta:flat,pg,warps=2");
+        let params = candidate.params();
+        assert_eq!(
+            (params.word_at(0), params.word_at(1), params.word_at(2)),
+            (Some("flat"), None, Some("pg"))
+        );
+    }
+    let mut params = parse("cta:pg").unwrap().params().clone();
+    assert_eq!((params.word_at(0), params.word_at(2)), (None, Some("pg")));
+    params.set_word(0, "nested");
+    params.set_word(2, "exp");
+    assert_eq!(params.to_string(), "nested,exp");
+    for (text, reason) in [
+        ("cta:flat,nested", "'nested' comes after another of its kind"),
+        ("cta:flat,exp,flat", "'flat' comes after another of its kind"),
+        ("cta:qr", "'qr' is no parameter of 'cta'; it takes nested or flat, warps=0..4, exp or pg"),
+    ] {
+        assert_eq!(parse(text).unwrap_err(), ParseError::Params(reason.into()));
+    }
+}
+
 fn pin_of(pinned: Option<Pinned>) -> String {
     pinned.map_or_else(|| "auto".to_owned(), |p| p.pin.to_string())
 }

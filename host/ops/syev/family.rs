@@ -11,6 +11,7 @@ use super::Problem;
 use crate::error::Result;
 use crate::memory::{DeviceBatch, DeviceBuffer};
 use crate::ops::Target;
+use crate::ops::decide::{NOT_BUILT, no_kernels};
 use crate::queue::Queue;
 use crate::routes::Params;
 use crate::scalar::{Dtype, Scalar};
@@ -34,17 +35,7 @@ pub(crate) trait Family: Sync {
 }
 
 /// A solve with every parameter fixed: the workspace query and the launch share it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Plan {
-    /// The problem.
-    pub problem: Problem,
-    /// The family.
-    pub family: &'static str,
-    /// All parameters of the family, chosen where the route gave none.
-    pub params: Params,
-    /// Bytes that the launch takes of the queue's workspace.
-    pub workspace_bytes: usize,
-}
+pub type Plan = crate::ops::Plan<Problem>;
 
 /// The arrays of a solve, with their type.
 pub(crate) enum Operands<'a> {
@@ -102,9 +93,7 @@ pub(crate) fn built(name: &str) -> std::result::Result<&'static dyn Family, Stri
     let found = BUILT.iter().copied().find(|f| f.name() == name);
     found.ok_or_else(|| match name {
         "vendor" => "this build lacks the feature `vendor`".to_owned(),
-        "thread" | "cta" | "cta_fused" if cfg!(not(feature = "kernels")) => {
-            "this build lacks the features `cuda` and `simt`".to_owned()
-        }
-        _ => "not built yet".to_owned(),
+        "thread" | "cta" | "cta_fused" => no_kernels(),
+        _ => NOT_BUILT.to_owned(),
     })
 }

@@ -22,12 +22,12 @@ mod thread;
 #[cfg(feature = "vendor")]
 mod vendor;
 
-pub use decide::{Decision, Explanation, explain};
+pub use decide::{Decision, explain};
 pub use family::Plan;
 pub use problem::Problem;
 pub use solve::{Decided, Options, plan, solve};
 
-pub use super::{Jobz, Target, Uplo};
+pub use super::{Explanation, Jobz, Target, Uplo};
 use crate::routes::{Family, Key, Kind, Operation, Param};
 
 /// Keys and families of `syev`.

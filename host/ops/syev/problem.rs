@@ -28,11 +28,10 @@ impl Problem {
 
     /// The problem's place in a route table.
     pub fn key(&self) -> ShapeKey {
-        let jobz = match self.jobz {
-            Jobz::V => "V",
-            Jobz::N => "N",
-        };
-        ShapeKey { words: vec![self.dtype.name(), jobz], sizes: vec![self.n as u64, self.batch as u64] }
+        ShapeKey {
+            words: vec![self.dtype.name(), self.jobz.word()],
+            sizes: vec![self.n as u64, self.batch as u64],
+        }
     }
 
     /// Eigenvalues of the whole batch.

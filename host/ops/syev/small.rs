@@ -1,27 +1,13 @@
-//! What the families for n <= 32 share: checks, shapes of launches, scalar types of host and device.
-
-use cuda_std::launch::{Call, LaunchConfig, NoEntry};
+//! What the families for n <= 32 share.
 
 use super::Problem;
 use super::family::Arrays;
-use crate::error::{Error, Result};
-use crate::ops::Target;
-use crate::ops::Uplo;
-use crate::queue::Queue;
+use crate::error::Result;
+use crate::ops::{Target, Uplo, tiles};
 use crate::scalar::Scalar;
 
-/// Sweeps an eigenvalue may take: dsteqr's `MAXIT`.
-pub(super) const SWEEPS_PER_VALUE: u32 = 30;
-
-/// A scalar that is the same type in host and device code.
-pub(super) trait KernelScalar:
-    Scalar<Real: cuda_std::math::Real> + cuda_std::scalar::Scalar<Real = <Self as Scalar>::Real>
-{
-}
-impl<T> KernelScalar for T where
-    T: Scalar<Real: cuda_std::math::Real> + cuda_std::scalar::Scalar<Real = <T as Scalar>::Real>
-{
-}
+pub(super) use crate::ops::SWEEPS_PER_VALUE;
+pub(super) use crate::ops::tiles::{KernelScalar, config, for_lanes, submit};
 
 /// The kernels' arguments that describe the batch.
 #[derive(Clone, Copy)]
@@ -36,11 +22,9 @@ pub(super) struct Shape {
 impl Shape {
     pub(super) fn new<T: Scalar>(problem: &Problem, arrays: &Arrays<'_, T>) -> Result<Self> {
         let layout = arrays.a.layout();
-        let ld = u32::try_from(layout.ld())
-            .map_err(|_| Error::argument(format!("leading dimension {} is past 32 bits", layout.ld())))?;
         Ok(Shape {
             n: problem.n as u32,
-            ld,
+            ld: tiles::leading_dimension(layout.ld())?,
             stride: layout.stride() as u64,
             batch: problem.batch as u64,
             upper: (problem.uplo == Uplo::Upper) as u32,
@@ -50,42 +34,7 @@ impl Shape {
 
 /// Whether a family of one warp at most an item can run.
 pub(super) fn can_run(problem: &Problem, target: &Target, max_n: usize) -> std::result::Result<(), String> {
-    if target.limits().is_none() {
-        return Err("needs a GPU or the executor".to_owned());
-    }
-    if problem.n > max_n {
-        return Err(format!("n is at most {max_n}"));
-    }
-    Ok(())
-}
-
-/// Launches of at most this many blocks: x of a grid is 31 bits wide.
-const MAX_GRID: u64 = (1 << 31) - 1;
-
-/// The launch of `items` problems, `items_per_block` a block of `block` threads.
-pub(super) fn config(
-    items: u64,
-    items_per_block: u32,
-    block: u32,
-    shared_bytes: usize,
-) -> Result<LaunchConfig> {
-    let grid = items.div_ceil(items_per_block as u64);
-    if grid > MAX_GRID {
-        return Err(Error::argument(format!("a batch of {items} is past {MAX_GRID} blocks: split it")));
-    }
-    Ok(LaunchConfig { grid: grid as u32, block, shared_bytes: shared_bytes as u32, cooperative: false })
-}
-
-/// Submits a call whose views are the operands of a solve.
-pub(super) fn submit(
-    queue: &Queue,
-    config: LaunchConfig,
-    call: std::result::Result<Call, NoEntry>,
-) -> Result<()> {
-    let call = call.map_err(|e| Error::argument(e.to_string()))?;
-    // SAFETY: `solve` has checked that the buffers cover the problem and belong to the queue, and the plan gives
-    // the kernel the block and the shared memory that its documentation asks for.
-    unsafe { queue.launch(config, &call) }
+    tiles::can_run(problem.n, target, max_n)
 }
 
 /// Runs `f` on the arrays with their type.
@@ -100,28 +49,3 @@ macro_rules! with_arrays {
     };
 }
 pub(super) use with_arrays;
-
-/// Calls `$f::<T, P, ..>` for the least P of 4, 8, 16, 32 that is not below `$lanes`.
-macro_rules! for_lanes {
-    ($lanes:expr, $p:ident => $body:expr) => {
-        match $lanes {
-            4 => {
-                const $p: usize = 4;
-                $body
-            }
-            8 => {
-                const $p: usize = 8;
-                $body
-            }
-            16 => {
-                const $p: usize = 16;
-                $body
-            }
-            _ => {
-                const $p: usize = 32;
-                $body
-            }
-        }
-    };
-}
-pub(super) use for_lanes;

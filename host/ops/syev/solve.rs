@@ -1,10 +1,12 @@
 //! Problem, plan, launch: the solve in place.
 
-use super::decide::{Decision, decide};
+use super::decide::Decision;
 use super::family::{Family, Operands, Plan};
 use super::{Jobz, Problem, Target, Uplo};
 use crate::error::{Error, Result};
 use crate::memory::{DeviceBatch, DeviceBuffer};
+use crate::ops::check_len;
+use crate::ops::decide::decide;
 use crate::queue::Queue;
 use crate::routes::Pin;
 use crate::scalar::Scalar;
@@ -126,11 +128,4 @@ pub fn solve<T: Scalar>(
     let decided = Decided::new(&problem, &Target::of(queue), options.route.as_ref())?;
     decided.solve(queue, a, w, status)?;
     Ok(decided.decision)
-}
-
-fn check_len(what: &str, got: usize, wanted: usize) -> Result<()> {
-    if got == wanted {
-        return Ok(());
-    }
-    Err(Error::argument(format!("the buffer for {what} has {got} elements, the batch needs {wanted}")))
 }

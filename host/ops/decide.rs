@@ -1,0 +1,242 @@
+//! Which family solves a problem, and the account of it: the same for every operation.
+
+use std::collections::BTreeMap;
+use std::fmt;
+
+use serde::Serialize;
+use serde::ser::{SerializeMap, Serializer};
+
+use super::Target;
+use crate::device::Arch;
+use crate::error::Result;
+use crate::routes::{
+    self, Candidate, Choice, Found, Key, Operation, Params, Pin, Refusal, RouteError, ShapeKey, Source,
+    coverage, effective,
+};
+
+/// What the choice of a family asks of an operation's problem.
+pub(crate) trait Routed: Copy + 'static {
+    /// The operation's families, behind one type.
+    type Family: ?Sized + 'static;
+    /// The operation.
+    const OPERATION: &'static Operation;
+
+    /// The problem's place in a route table.
+    fn key(&self) -> ShapeKey;
+
+    /// What tells problems apart beside the keys, for the record of decisions.
+    fn details(&self) -> Vec<(&'static str, String)>;
+
+    /// The family of a name, or why this build has none.
+    fn built(name: &str) -> std::result::Result<&'static Self::Family, String>;
+
+    /// Whether a family can run the problem, with its own reason if not.
+    fn can_run(
+        &self,
+        family: &Self::Family,
+        params: &Params,
+        target: &Target,
+    ) -> std::result::Result<(), String>;
+}
+
+/// Why a family that is known cannot run.
+pub(crate) const NOT_BUILT: &str = "not built yet";
+
+/// Why a family of kernels that is built cannot run: this build has none.
+pub(crate) fn no_kernels() -> String {
+    "this build lacks the features `cuda` and `simt`".to_owned()
+}
+
+/// The family that solves a problem `P` of an operation, and why it was taken.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Decision<P> {
+    /// The problem.
+    pub problem: P,
+    /// The family and its parameters; its text is the route's name in reports.
+    pub route: Candidate,
+    /// What decided.
+    pub source: Source,
+    /// The table's row that was used.
+    pub row: Option<ShapeKey>,
+    /// What a user should know: a borrowed table, or the CPU in a GPU's place.
+    pub note: Option<String>,
+}
+
+impl<P> fmt::Display for Decision<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(&self.route, f)
+    }
+}
+
+/// A solve of a problem `P` with every parameter fixed: the workspace query and the launch share it.
+///
+/// Its text is the family with all its parameters, as a pin would name it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Plan<P> {
+    /// The problem.
+    pub problem: P,
+    /// The family.
+    pub family: &'static str,
+    /// All parameters of the family, chosen where the route gave none.
+    pub params: Params,
+    /// Bytes that the launch takes of the queue's workspace.
+    pub workspace_bytes: usize,
+}
+
+impl<P> fmt::Display for Plan<P> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.params.is_empty() {
+            f.pad(self.family)
+        } else {
+            f.pad(&format!("{}:{}", self.family, self.params))
+        }
+    }
+}
+
+fn can_run<P: Routed>(
+    candidate: &Candidate,
+    problem: &P,
+    target: &Target,
+) -> std::result::Result<(), String> {
+    let family = candidate.family();
+    if target.is_assumed() && family.kind == routes::Kind::Vendor {
+        return Ok(());
+    }
+    problem.can_run(P::built(family.name)?, candidate.params(), target)
+}
+
+/// Decides, and records the decision.
+pub(crate) fn decide<P: Routed>(
+    problem: &P,
+    target: &Target,
+    pin: Option<&Pin>,
+) -> Result<(Decision<P>, &'static P::Family)> {
+    let pinned = effective(P::OPERATION, pin)?;
+    let found = target.limits().map(|limits| routes::table(P::OPERATION, limits.arch)).transpose()?;
+    let table = found.as_ref().map(|f| &*f.table);
+    let check = |c: &Candidate| can_run(c, problem, target);
+    let choice = routes::choose(P::OPERATION, &problem.key(), table, pinned.as_ref(), &check)?;
+    let family = P::built(choice.candidate.family().name).map_err(|reason| RouteError::None {
+        op: P::OPERATION.name,
+        shape: problem.key().describe(P::OPERATION),
+        refused: vec![Refusal { family: choice.candidate.to_string(), reason }],
+    })?;
+    record(problem, target, &choice)?;
+    let Choice { candidate, source, row } = choice;
+    let note = found.and_then(|f| f.note);
+    Ok((Decision { problem: *problem, route: candidate, source, row, note }, family))
+}
+
+fn record<P: Routed>(problem: &P, target: &Target, choice: &Choice) -> Result<()> {
+    let pairs =
+        |key: &ShapeKey| key.pairs(P::OPERATION).into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
+    let mut shape: BTreeMap<String, String> = pairs(&problem.key());
+    shape.extend(problem.details().into_iter().map(|(name, value)| (name.to_owned(), value)));
+    let device = target.device().to_string();
+    coverage::record(coverage::Record {
+        op: P::OPERATION.name.into(),
+        shape,
+        device: device.split(':').next().unwrap_or_default().to_owned(),
+        arch: target.limits().map(|l| l.arch.to_string()),
+        route: choice.candidate.to_string(),
+        source: choice.source.name().into(),
+        row: choice.row.as_ref().map(pairs),
+    })
+}
+
+/// A shape's row with its candidates unfiltered, and what each of them says.
+#[derive(Clone, Debug)]
+pub struct Explanation {
+    /// The operation.
+    pub operation: &'static Operation,
+    /// The architecture asked about.
+    pub arch: Arch,
+    /// The table's file.
+    pub table: String,
+    /// How its rows came about: measured, transcribed or provisional.
+    pub status: String,
+    /// Says that the table is borrowed.
+    pub note: Option<String>,
+    /// The shape asked about.
+    pub shape: ShapeKey,
+    /// The row.
+    pub row: ShapeKey,
+    /// Its candidates, most preferred first.
+    pub candidates: Vec<Candidate>,
+    /// Families of the row and all others that cannot run the shape, and why.
+    pub refused: Vec<Refusal>,
+    /// The decision, with the pins in force, or why there is none.
+    pub decision: std::result::Result<Candidate, RouteError>,
+}
+
+/// Answers for a GPU of an architecture that need not be here.
+pub(crate) fn explain<P: Routed>(problem: &P, arch: Arch, pin: Option<&Pin>) -> Result<Explanation> {
+    let operation = P::OPERATION;
+    let target = Target::assumed(arch);
+    let Found { table, note } = routes::table(operation, arch)?;
+    let pinned = effective(operation, pin)?;
+    let key = problem.key();
+    let row = table.nearest(&key);
+    let check = |c: &Candidate| can_run(c, problem, &target);
+    let others =
+        operation.families.iter().filter(|f| !row.candidates.iter().any(|c| c.family().name == f.name));
+    let all = row.candidates.iter().cloned().chain(others.map(Candidate::plain));
+    let refused =
+        all.filter_map(|c| check(&c).err().map(|reason| Refusal { family: c.to_string(), reason })).collect();
+    let decision = routes::choose(operation, &key, Some(&table), pinned.as_ref(), &check);
+    Ok(Explanation {
+        operation,
+        arch,
+        table: table.source().to_owned(),
+        status: table.provenance("status").to_owned(),
+        note,
+        shape: key,
+        row: row.key.clone(),
+        candidates: row.candidates.clone(),
+        refused,
+        decision: decision.map(|c| c.candidate),
+    })
+}
+
+/// `{"op":..,"row":{..},"candidates":[..],"decision":..}`, and what else is known.
+impl Serialize for Explanation {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let names: Vec<String> = self.candidates.iter().map(Candidate::to_string).collect();
+        let refused: BTreeMap<&str, &str> =
+            self.refused.iter().map(|r| (r.family.as_str(), r.reason.as_str())).collect();
+        let mut map = serializer.serialize_map(None)?;
+        map.serialize_entry("op", self.operation.name)?;
+        map.serialize_entry("arch", &self.arch.to_string())?;
+        map.serialize_entry("row", &RowOf(self.operation, &self.row))?;
+        map.serialize_entry("candidates", &names)?;
+        map.serialize_entry("decision", &self.decision.as_ref().ok().map(Candidate::to_string))?;
+        if let Err(error) = &self.decision {
+            map.serialize_entry("error", &error.to_string())?;
+        }
+        map.serialize_entry("refused", &refused)?;
+        map.serialize_entry("table", &self.table)?;
+        map.serialize_entry("status", &self.status)?;
+        if let Some(note) = &self.note {
+            map.serialize_entry("note", note)?;
+        }
+        map.end()
+    }
+}
+
+/// A row's keys, sizes as numbers.
+struct RowOf<'a>(&'static Operation, &'a ShapeKey);
+
+impl Serialize for RowOf<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> std::result::Result<S::Ok, S::Error> {
+        let mut map = serializer.serialize_map(None)?;
+        let RowOf(operation, key) = self;
+        let names = operation.keys.iter().map(Key::name);
+        for (name, word) in names.clone().zip(&key.words) {
+            map.serialize_entry(name, word)?;
+        }
+        for (name, size) in names.skip(key.words.len()).zip(&key.sizes) {
+            map.serialize_entry(name, size)?;
+        }
+        map.end()
+    }
+}

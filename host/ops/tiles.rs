@@ -1,0 +1,88 @@
+//! What families of one tile of a warp an item share: checks, shapes of launches, scalar types of host and device.
+
+use cuda_std::launch::{Call, LaunchConfig, NoEntry};
+
+use crate::error::{Error, Result};
+use crate::ops::Target;
+use crate::queue::Queue;
+use crate::scalar::Scalar;
+
+/// A scalar that is the same type in host and device code.
+pub(super) trait KernelScalar:
+    Scalar<Real: cuda_std::math::Real> + cuda_std::scalar::Scalar<Real = <Self as Scalar>::Real>
+{
+}
+impl<T> KernelScalar for T where
+    T: Scalar<Real: cuda_std::math::Real> + cuda_std::scalar::Scalar<Real = <T as Scalar>::Real>
+{
+}
+
+/// A leading dimension as the kernels take it.
+pub(super) fn leading_dimension(ld: usize) -> Result<u32> {
+    u32::try_from(ld).map_err(|_| Error::argument(format!("leading dimension {ld} is past 32 bits")))
+}
+
+/// Whether a family of one warp at most an item can run.
+pub(super) fn can_run(n: usize, target: &Target, max_n: usize) -> std::result::Result<(), String> {
+    if target.limits().is_none() {
+        return Err("needs a GPU or the executor".to_owned());
+    }
+    if n > max_n {
+        return Err(format!("n is at most {max_n}"));
+    }
+    Ok(())
+}
+
+/// Launches of at most this many blocks: x of a grid is 31 bits wide.
+const MAX_GRID: u64 = (1 << 31) - 1;
+
+/// The launch of `items` problems, `items_per_block` a block of `block` threads.
+pub(super) fn config(
+    items: u64,
+    items_per_block: u32,
+    block: u32,
+    shared_bytes: usize,
+) -> Result<LaunchConfig> {
+    let grid = items.div_ceil(items_per_block as u64);
+    if grid > MAX_GRID {
+        return Err(Error::argument(format!("a batch of {items} is past {MAX_GRID} blocks: split it")));
+    }
+    Ok(LaunchConfig { grid: grid as u32, block, shared_bytes: shared_bytes as u32, cooperative: false })
+}
+
+/// Submits a call whose views are the operands of a solve.
+pub(super) fn submit(
+    queue: &Queue,
+    config: LaunchConfig,
+    call: std::result::Result<Call, NoEntry>,
+) -> Result<()> {
+    let call = call.map_err(|e| Error::argument(e.to_string()))?;
+    // SAFETY: the operation's `solve` has checked that the buffers cover the problem and belong to the queue, and
+    // the plan gives the kernel the block and the shared memory that its documentation asks for.
+    unsafe { queue.launch(config, &call) }
+}
+
+/// Calls `$f::<T, P, ..>` for the least P of 4, 8, 16, 32 that is not below `$lanes`.
+macro_rules! for_lanes {
+    ($lanes:expr, $p:ident => $body:expr) => {
+        match $lanes {
+            4 => {
+                const $p: usize = 4;
+                $body
+            }
+            8 => {
+                const $p: usize = 8;
+                $body
+            }
+            16 => {
+                const $p: usize = 16;
+                $body
+            }
+            _ => {
+                const $p: usize = 32;
+                $body
+            }
+        }
+    };
+}
+pub(super) use for_lanes;
