@@ -59,6 +59,16 @@ impl Tile {
     pub fn rank(self) -> u32 {
         self.lane & (self.lanes - 1)
     }
+    /// Whether this tile must enter a branch that holds collectives and whose work is due where `due` holds,
+    /// which is uniform in the tile.
+    ///
+    /// A native tile enters where it has work. One that names the whole warp enters where any tile of the warp
+    /// has, and masks its own results.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn enters(self, due: bool) -> bool {
+        if self.whole_warp && self.lanes < 32 { warp::warp_vote_any(warp::FULL_MASK, due) } else { due }
+    }
     /// Waits for the tile (or warp) and orders memory among its lanes.
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]

@@ -37,3 +37,8 @@ pub const fn sytrd_elements(lanes: usize) -> usize {
 pub const fn syev_elements(lanes: usize) -> usize {
     lanes * lanes + lanes
 }
+
+/// Shared elements a tile of the `steqr_cta` kernels with vectors: the basis.
+pub const fn steqr_elements(lanes: usize) -> usize {
+    lanes * lanes
+}

@@ -51,6 +51,43 @@ pub fn column_phase<T: Scalar>(column: Shared<T>, ld: u32, rows: u32, start: u32
     Phase { factor: if T::COMPLEX { unit } else { T::from_real(one.copysign(re)) }, row: best_row }
 }
 
+/// The columns of a tile's vectors in shared memory: element (row, column) at `column * ld + row`.
+#[derive(Clone, Copy, Debug)]
+pub struct Columns<T> {
+    /// Element (0, 0).
+    pub first: Shared<T>,
+    /// Distance between columns.
+    pub ld: u32,
+}
+
+impl<T: Scalar> Columns<T> {
+    /// Writes column `rank` to column `position` of the item, with the sign convention. Lane = row; `live` is
+    /// uniform in the tile, and collectives are reached where it is false, too.
+    #[inline(always)]
+    pub fn write<const P: usize>(
+        self,
+        tile: Tile,
+        matrix: GlobalMut<T>,
+        items: Items,
+        position: u32,
+        live: bool,
+    ) {
+        let rank = tile.rank();
+        let phase = column_phase(self.first.at(rank * self.ld), 1, P as u32, rank);
+        for j in 0..items.n {
+            let target = tile.shuffle_idx(position, j);
+            let factor = tile.shuffle_idx(phase.factor, j);
+            let largest = tile.shuffle_idx(phase.row, j);
+            if live && rank < items.n {
+                let x = self.first.get(j * self.ld + rank).mul(factor);
+                // The largest component is real by construction, up to a rounding error that goes here.
+                let x = if rank == largest { T::from_real(x.re()) } else { x };
+                matrix.set(target as usize * items.ld as usize + rank as usize, x);
+            }
+        }
+    }
+}
+
 /// Writes NaN to all outputs of an item: one row a lane.
 #[inline(always)]
 pub fn write_nan<T: Scalar, const VECTORS: bool>(

@@ -3,9 +3,9 @@
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 use device_linalg::layout::{Items, item_index, syev_elements, tile_offset};
-use device_linalg::output::{ascending_position, column_phase, write_nan};
+use device_linalg::output::{Columns, ascending_position, write_nan};
 use device_linalg::reduce::form_q;
-use device_linalg::steqr_cta::{NoBasis, Options, SharedBasis, Shift, Tridiagonal, solve_nested};
+use device_linalg::steqr_cta::{Explicit, Form, Nested, NoBasis, Options, SharedBasis, Shift, Tridiagonal};
 
 /// Eigenvalues and vectors of the matrices that `sytrd_cta` reduced.
 ///
@@ -77,12 +77,13 @@ pub unsafe fn syev_cta<T: Scalar, const P: usize, const VECTORS: bool>(
         let shared = unsafe { dynamic_shared_mem::<T>(0, tiles * syev_elements(P)) }.at(offset);
         store_q::<T, P>(tile, matrix, items, shared);
         let basis = SharedBasis { row: shared.at(rank), ld: P as u32 };
-        let unconverged = solve_nested(tile, n, &mut rows, basis, options);
+        let unconverged = Nested::solve::<_, Explicit, _>(tile, n, &mut rows, basis, options);
         tile.sync();
-        write_vectors::<T, P>(tile, matrix, items, shared, rows.d);
+        let position = ascending_position(tile, n, rows.d);
+        Columns { first: shared, ld: P as u32 }.write::<P>(tile, matrix, items, position, true);
         unconverged
     } else {
-        solve_nested(tile, n, &mut rows, NoBasis, options)
+        Nested::solve::<_, Explicit, _>(tile, n, &mut rows, NoBasis, options)
     };
 
     let position = ascending_position(tile, n, rows.d);
@@ -101,30 +102,5 @@ fn store_q<T: Scalar, const P: usize>(tile: Tile, matrix: GlobalMut<T>, items: I
     for slot in 0..P {
         let column = (slot as u32 + items.n - 1) & (P as u32 - 1);
         shared.set(column * P as u32 + tile.rank(), row.slots[slot]);
-    }
-}
-
-/// Writes the columns in ascending order of their eigenvalues, with the sign convention.
-#[inline(always)]
-fn write_vectors<T: Scalar, const P: usize>(
-    tile: Tile,
-    matrix: GlobalMut<T>,
-    items: Items,
-    basis: Shared<T>,
-    d: T::Real,
-) {
-    let rank = tile.rank();
-    let position = ascending_position(tile, items.n, d);
-    let phase = column_phase(basis.at(rank * P as u32), 1, P as u32, rank);
-    for j in 0..items.n {
-        let target = tile.shuffle_idx(position, j);
-        let factor = tile.shuffle_idx(phase.factor, j);
-        let largest = tile.shuffle_idx(phase.row, j);
-        if rank < items.n {
-            let x = basis.get(j * P as u32 + rank).mul(factor);
-            // The largest component is real by construction, up to a rounding error that goes here.
-            let x = if rank == largest { T::from_real(x.re()) } else { x };
-            matrix.set(target as usize * items.ld as usize + rank as usize, x);
-        }
     }
 }

@@ -1,5 +1,17 @@
-//! Tridiagonal eigensolver kernels.
+//! Tridiagonal eigensolver kernels: `steqr` for n <= 32, one module a form.
+
+// Kernels take their matrices' shapes as arguments.
+#![allow(clippy::too_many_arguments)]
+
+pub mod steqr_cta_flat;
+pub mod steqr_cta_lockstep;
+pub mod steqr_cta_nested;
+mod tile;
 
 /// All kernels of this crate.
 #[cfg(not(target_os = "cuda"))]
-pub static KERNELS: &[&cuda_std::launch::KernelInfo] = &[];
+pub static KERNELS: &[&cuda_std::launch::KernelInfo] = &[
+    &steqr_cta_nested::steqr_cta_nested::KERNEL,
+    &steqr_cta_flat::steqr_cta_flat::KERNEL,
+    &steqr_cta_lockstep::steqr_cta_lockstep::KERNEL,
+];

@@ -1,4 +1,9 @@
 //! One implicit QL sweep: the bulge is chased from row `m` up to row `l`.
+//!
+//! Scalars are computed by every lane of the tile from the same broadcasts. Those read the snapshot taken before
+//! the chase, so that no shuffle waits for a rotation; results go to their lanes by selects, since a branch would
+//! diverge on every rotation. A tile that names the whole warp goes on, idle, until the longest chase of the warp
+//! ends: the padded chase.
 
 use super::{Basis, Tridiagonal};
 use crate::givens::lartg;
@@ -17,6 +22,7 @@ pub struct Span {
 }
 
 impl Span {
+    /// Column of the basis that belongs to row `i`.
     #[inline(always)]
     pub fn column(self, i: u32) -> u32 {
         match self.mirror {
@@ -26,60 +32,149 @@ impl Span {
     }
 }
 
-/// The sweep in explicit form: each rotation is a similarity on its plane.
+/// How a sweep updates the band.
+pub trait Update {
+    /// Chases the bulge of the sweep on `span`, where `due`, and rotates the columns of the basis with it.
+    fn sweep<T: Real, B: Basis<T>>(
+        tile: Tile,
+        rows: &mut Tridiagonal<T>,
+        span: Span,
+        shift: T,
+        basis: B,
+        due: bool,
+    );
+}
+
+/// The explicit form: each rotation is a similarity on its plane.
 ///
 /// With `(c, s)` on plane `(i, i + 1)`: new row `i + 1` is `c row[i+1] + s row[i]`, new row `i` is
-/// `c row[i] - s row[i+1]`. Broadcasts read the snapshot taken before the chase, so that no shuffle waits for a
-/// rotation; results go to their lanes by selects, since a branch would diverge on every rotation.
-#[inline(always)]
-pub fn sweep_exp<T: Real, B: Basis<T>>(
-    tile: Tile,
-    rows: &mut Tridiagonal<T>,
-    span: Span,
-    shift: T,
+/// `c row[i] - s row[i+1]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Explicit;
+
+/// The form of Parlett and Gray's square-root sweep in dsteqr: the scalars `g`, `p`, `c`, `s` run up the band.
+#[derive(Clone, Copy, Debug)]
+pub struct ParlettGray;
+
+/// The column that a sweep carries in a register from rotation to rotation.
+#[derive(Clone, Copy, Debug)]
+struct Streamed<E, B> {
     basis: B,
-) {
-    let snapshot = *rows;
-    let rank = tile.rank();
-    let mut d_high = tile.shuffle_idx(snapshot.d, span.m);
-    let mut e_low = tile.shuffle_idx(snapshot.e, span.m - 1);
-    // The first rotation comes from the shifted corner, the later ones from the bulge.
-    let mut f = d_high - shift;
-    let mut g = e_low;
-    let mut column_high = basis.load(span.column(span.m));
-    let mut i = span.m - 1;
-    loop {
-        let d_low = tile.shuffle_idx(snapshot.d, i);
-        let e_next = tile.shuffle_idx(snapshot.e, i.wrapping_sub(1));
-        let rotation = lartg(f, g);
-        let (c, s) = (rotation.c, rotation.s);
+    carried: E,
+}
 
-        let t1 = c.mul_add(d_low, -(s * e_low));
-        let t2 = c.mul_add(e_low, -(s * d_high));
-        let t3 = c.mul_add(e_low, s * d_low);
-        let t4 = c.mul_add(d_high, s * e_low);
-        let new_high = c.mul_add(t4, s * t3);
-        let new_low = c.mul_add(t1, -(s * t2));
-        let new_e = c.mul_add(t3, -(s * t4));
-
-        let owner = rank == i + 1;
-        rows.d = if owner { new_high } else { rows.d };
-        rows.e = if owner && i + 1 < span.m { rotation.r } else { rows.e };
-
-        let low = basis.load(span.column(i));
-        basis.store(span.column(i + 1), B::combine(c, column_high, s, low));
-        column_high = B::combine(c, low, -s, column_high);
-        d_high = new_low;
+impl<E: Copy, B> Streamed<E, B> {
+    /// Rotates columns `i` and `i + 1`; the one of `i` stays in the register unless the sweep ends here.
+    #[inline(always)]
+    fn rotate<T: Real>(&mut self, span: Span, i: u32, (c, s): (T, T))
+    where
+        B: Basis<T, Element = E>,
+    {
+        let low = self.basis.load(span.column(i));
+        self.basis.store(span.column(i + 1), B::combine(c, self.carried, s, low));
+        self.carried = B::combine(c, low, -s, self.carried);
         if i == span.l {
-            let owner = rank == i;
-            rows.d = if owner { new_low } else { rows.d };
-            rows.e = if owner { new_e } else { rows.e };
-            basis.store(span.column(i), column_high);
-            return;
+            self.basis.store(span.column(i), self.carried);
         }
-        f = new_e;
-        g = s * e_next;
-        e_low = c * e_next;
-        i -= 1;
+    }
+}
+
+impl Update for Explicit {
+    #[inline(always)]
+    fn sweep<T: Real, B: Basis<T>>(
+        tile: Tile,
+        rows: &mut Tridiagonal<T>,
+        span: Span,
+        shift: T,
+        basis: B,
+        due: bool,
+    ) {
+        let snapshot = *rows;
+        let rank = tile.rank();
+        let mut d_high = tile.shuffle_idx(snapshot.d, span.m);
+        let mut e_low = tile.shuffle_idx(snapshot.e, span.m - 1);
+        // The first rotation comes from the shifted corner, the later ones from the bulge.
+        let mut f = d_high - shift;
+        let mut g = e_low;
+        let mut columns = Streamed { basis, carried: basis.load(span.column(span.m)) };
+        let mut i = span.m - 1;
+        let mut going = due;
+        while tile.enters(going) {
+            let d_low = tile.shuffle_idx(snapshot.d, i);
+            let e_next = tile.shuffle_idx(snapshot.e, i.wrapping_sub(1));
+            let rotation = lartg(f, g);
+            let (c, s) = (rotation.c, rotation.s);
+
+            let t1 = c.mul_add(d_low, -(s * e_low));
+            let t2 = c.mul_add(e_low, -(s * d_high));
+            let t3 = c.mul_add(e_low, s * d_low);
+            let t4 = c.mul_add(d_high, s * e_low);
+            let new_high = c.mul_add(t4, s * t3);
+            let new_low = c.mul_add(t1, -(s * t2));
+            let new_e = c.mul_add(t3, -(s * t4));
+
+            let last = i == span.l;
+            let above = going && rank == i + 1;
+            let lowest = going && last && rank == i;
+            rows.d = if above { new_high } else { rows.d };
+            rows.e = if above && i + 1 < span.m { rotation.r } else { rows.e };
+            rows.d = if lowest { new_low } else { rows.d };
+            rows.e = if lowest { new_e } else { rows.e };
+            if going {
+                columns.rotate(span, i, (c, s));
+            }
+            d_high = new_low;
+            f = new_e;
+            g = s * e_next;
+            e_low = c * e_next;
+            going = going && !last;
+            i = i.wrapping_sub(1);
+        }
+    }
+}
+
+impl Update for ParlettGray {
+    #[inline(always)]
+    fn sweep<T: Real, B: Basis<T>>(
+        tile: Tile,
+        rows: &mut Tridiagonal<T>,
+        span: Span,
+        shift: T,
+        basis: B,
+        due: bool,
+    ) {
+        let snapshot = *rows;
+        let rank = tile.rank();
+        let mut d_high = tile.shuffle_idx(snapshot.d, span.m);
+        let mut g = d_high - shift;
+        let (mut c, mut s, mut p) = (T::ONE, T::ONE, T::ZERO);
+        let mut columns = Streamed { basis, carried: basis.load(span.column(span.m)) };
+        let mut i = span.m - 1;
+        let mut going = due;
+        while tile.enters(going) {
+            let d_low = tile.shuffle_idx(snapshot.d, i);
+            let e = tile.shuffle_idx(snapshot.e, i);
+            let b = c * e;
+            let rotation = lartg(g, s * e);
+            (c, s) = (rotation.c, rotation.s);
+            let high = d_high - p;
+            let t = (d_low - high).mul_add(s, T::TWO * c * b);
+            p = s * t;
+            g = c.mul_add(t, -b);
+
+            let last = i == span.l;
+            let above = going && rank == i + 1;
+            let lowest = going && last && rank == i;
+            rows.d = if above { high + p } else { rows.d };
+            rows.e = if above && i + 1 < span.m { rotation.r } else { rows.e };
+            rows.d = if lowest { d_low - p } else { rows.d };
+            rows.e = if lowest { g } else { rows.e };
+            if going {
+                columns.rotate(span, i, (c, s));
+            }
+            d_high = d_low;
+            going = going && !last;
+            i = i.wrapping_sub(1);
+        }
     }
 }

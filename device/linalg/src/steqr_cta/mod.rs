@@ -7,12 +7,17 @@
 mod block;
 mod chase;
 pub mod decoupled;
+mod deflate;
+mod flat;
 mod nested;
 mod shift;
 
-pub use nested::solve_nested;
+pub use chase::{Explicit, ParlettGray, Update};
+pub use flat::{Flat, Lockstep};
+pub use nested::Nested;
 
 use cuda_std::math::Real;
+use cuda_std::partition::Tile;
 use cuda_std::scalar::Scalar;
 use cuda_std::shared::Shared;
 
@@ -23,6 +28,14 @@ pub struct Tridiagonal<T> {
     pub d: T,
     /// Element that couples this lane's row with the next; 0 on the last row and past it.
     pub e: T,
+}
+
+impl<T: Real> Tridiagonal<T> {
+    /// A lane past the matrix.
+    #[inline(always)]
+    pub fn zero() -> Self {
+        Tridiagonal { d: T::ZERO, e: T::ZERO }
+    }
 }
 
 /// How the shift of a sweep is computed; both give the eigenvalue of the leading 2x2 block nearest `d[l]`.
@@ -49,6 +62,27 @@ pub struct Options {
     pub max_sweeps: u32,
     /// Shift formula.
     pub shift: Shift,
+}
+
+/// How the loops over blocks, eigenvalues and sweeps are arranged. All forms do the same operations on a matrix in
+/// the same order, so they give the same bits.
+pub trait Form {
+    /// Diagonalises the matrix of order `n` in `rows`; returns how many off-diagonals did not converge.
+    ///
+    /// On return `rows.d` holds the eigenvalues, unsorted, and the columns of `basis` are rotated to match.
+    fn solve<T: Real, U: Update, B: Basis<T>>(
+        tile: Tile,
+        n: u32,
+        rows: &mut Tridiagonal<T>,
+        basis: B,
+        options: Options,
+    ) -> u32;
+}
+
+/// Couplings that are left.
+#[inline(always)]
+fn unconverged<T: Real>(tile: Tile, n: u32, rows: &Tridiagonal<T>) -> u32 {
+    tile.ballot(tile.rank() + 1 < n && rows.e != T::ZERO).count_ones()
 }
 
 /// The matrix whose columns follow the rotations: one row a lane.

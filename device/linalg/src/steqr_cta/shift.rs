@@ -1,12 +1,14 @@
 //! The shift of a QL sweep.
 
 use super::Shift;
+use super::deflate::Corner;
 use crate::givens::hypot;
 use cuda_std::math::Real;
 
-/// The eigenvalue of `[[d0, e], [e, d1]]` nearest `d0`; `e` is not 0.
+/// The eigenvalue of the leading 2x2 block nearest its first diagonal element; the coupling is not 0.
 #[inline(always)]
-pub fn shift<T: Real>(kind: Shift, d0: T, e: T, d1: T) -> T {
+pub fn shift<T: Real>(kind: Shift, corner: Corner<T>) -> T {
+    let Corner { d0, e0: e, d1 } = corner;
     match kind {
         Shift::Lapack => {
             let g = (d1 - d0) / (e + e);

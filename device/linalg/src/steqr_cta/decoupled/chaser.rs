@@ -2,6 +2,7 @@
 
 use super::Track;
 use crate::givens::lartg;
+use crate::steqr_cta::deflate::Corner;
 use crate::steqr_cta::shift::shift;
 use crate::steqr_cta::{Options, Shift};
 use cuda_std::math::Real;
@@ -72,7 +73,8 @@ impl Chaser {
     #[inline(always)]
     fn chase<R: Real, const LOG: bool>(&mut self, track: &Track<R>, l: u32, m: u32, buffer: u32, sweep: u32) {
         let d_l = self.get(track, track.d, l);
-        let mu = shift(self.shift, d_l, self.get(track, track.e, l), self.get(track, track.d, l + 1));
+        let corner = Corner { d0: d_l, e0: self.get(track, track.e, l), d1: self.get(track, track.d, l + 1) };
+        let mu = shift(self.shift, corner);
         let mut d_high = self.get(track, track.d, m);
         let mut g = d_high - mu;
         let (mut c, mut s, mut p) = (R::ONE, R::ONE, R::ZERO);

@@ -1,0 +1,85 @@
+//! `steqr_cta_nested`: LAPACK's loops as they are.
+
+use crate::tile::{Arguments, solve};
+use cuda_std::partition::Tile;
+use cuda_std::prelude::*;
+use device_linalg::steqr_cta::{Explicit, Nested, ParlettGray};
+
+/// Eigenvalues and vectors of real symmetric tridiagonal matrices, n <= `P`.
+///
+/// # Layout and shapes
+/// `d`: `batch * n` diagonal elements, overwritten by the eigenvalues. `e`: `batch * (n - 1)` off-diagonal
+/// elements, only read. `q` (`VECTORS`): column-major `n` by `n` matrices, leading dimension `ld`, `stride` elements
+/// apart; where `back_transform` is not 0 the basis to start from, else only written: its columns become the
+/// vectors. `status`: 0, the number of off-diagonals that did not converge, or -1 where `d` or `e` is not finite
+/// (outputs are then NaN). `sort` 0 leaves the values in the order in which they were found.
+///
+/// # Lanes
+/// `P` lanes an item, lane = row. Collectives name the tile, or the warp (`WHOLE_WARP`, `P = 32` only, where it
+/// is the same lanes and a constant mask). Any number of items a block.
+///
+/// # Shared memory
+/// [`steqr_elements`](device_linalg::layout::steqr_elements) elements an item with `VECTORS`: the basis.
+/// `INTERLEAVED` lays the bases of a warp side by side, else each lies by itself.
+///
+/// # Synchronisation
+/// `sync_warp` of the tile; tiles of a warp diverge and meet again where loops end.
+///
+/// # Numerics
+/// Implicit QL by blocks, scaled into the range of squares and back, each from its end of smaller magnitude; at most
+/// `n * sweeps_per_value` sweeps. `PG` takes dsteqr's recurrence, else each rotation is an explicit similarity.
+/// `wilkinson` not 0 computes the shift from the characteristic polynomial. The component of largest modulus of each
+/// vector is positive.
+///
+/// # Safety
+/// The views cover the items; the launch gives the shared memory; blocks are whole warps.
+///
+/// # Source
+/// LAPACK's `dsteqr`; Parlett, "The Symmetric Eigenvalue Problem", chapter 8; `docs/algorithms/steqr.md`.
+#[kernel(
+    group(T = [f32, f64], P = [4, 8, 16, 32], WHOLE_WARP = [false], PG = [false, true], VECTORS = [false, true], INTERLEAVED = [false], launch_bounds(128)),
+    group(T = [f32, f64], P = [4, 8, 16], WHOLE_WARP = [false], PG = [false], VECTORS = [true], INTERLEAVED = [true], launch_bounds(128)),
+    group(T = [f32, f64], P = [32], WHOLE_WARP = [true], PG = [false, true], VECTORS = [false, true], INTERLEAVED = [false], launch_bounds(128))
+)]
+pub unsafe fn steqr_cta_nested<
+    T: Real + Scalar<Real = T>,
+    const P: usize,
+    const WHOLE_WARP: bool,
+    const PG: bool,
+    const VECTORS: bool,
+    const INTERLEAVED: bool,
+>(
+    d: GlobalMut<T>,
+    e: Global<T>,
+    q: GlobalMut<T>,
+    status: GlobalMut<i32>,
+    n: u32,
+    ld: u32,
+    stride: u64,
+    batch: u64,
+    sweeps_per_value: u32,
+    wilkinson: u32,
+    back_transform: u32,
+    sort: u32,
+) {
+    let tile = if WHOLE_WARP { Tile::whole_warp(P as u32) } else { Tile::native(P as u32) };
+    let arguments = Arguments {
+        d,
+        e,
+        q,
+        status,
+        n,
+        ld,
+        stride,
+        batch,
+        sweeps_per_value,
+        wilkinson,
+        back_transform,
+        sort,
+    };
+    if PG {
+        solve::<T, Nested, ParlettGray, P, VECTORS, INTERLEAVED>(tile, arguments);
+    } else {
+        solve::<T, Nested, Explicit, P, VECTORS, INTERLEAVED>(tile, arguments);
+    }
+}
