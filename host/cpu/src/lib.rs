@@ -25,10 +25,13 @@ mod solver;
 mod steqr;
 mod sterf;
 mod sytrd;
+mod tridiagonal;
 
 pub use batch::Items;
 pub use quality::{Planes, departure_from_orthonormal, relative_residual};
 pub use solver::{syev_c32, syev_c64, syev_f32, syev_f64};
+pub use steqr::Shift;
+pub use tridiagonal::{Tridiagonals, steqr_f32, steqr_f64};
 
 /// Status of an item that converged.
 pub const CONVERGED: i32 = 0;

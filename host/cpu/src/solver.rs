@@ -8,7 +8,7 @@ use crate::batch::{Items, for_each_run};
 use crate::element::Element;
 use crate::faer_solver::FaerScratch;
 use crate::item::{self, Shape};
-use crate::steqr::steqr;
+use crate::steqr::{Limits, steqr};
 use crate::sterf::sterf;
 use crate::sytrd::Tridiagonalisation;
 use crate::{CONVERGED, NOT_FINITE};
@@ -80,7 +80,8 @@ impl<E: Element + faer::traits::ComplexField, const W: usize> Scratch<E, W> {
         t.reduce::<C, F>(n);
         t.form_q::<C, F>(n);
         let planes = &mut t.q[..1 + usize::from(C)];
-        let unconverged = steqr::<_, W, F>(&mut t.d[..n], &mut t.e[..n], planes, &mut self.rotations);
+        let (d, e) = (&mut t.d[..n], &mut t.e[..n]);
+        let unconverged = steqr::<_, W, F>(d, e, planes, &mut self.rotations, Limits::LAPACK);
         if unconverged == 0 {
             item::ascending_order(&t.d[..n], &mut self.order);
             item::store_values(&t.d[..n], &self.order, scale, w);
@@ -107,7 +108,7 @@ impl<E: Element + faer::traits::ComplexField, const W: usize> Scratch<E, W> {
             item::load::<E, W, C>(a, shape, scale, &mut t.a);
             t.reduce::<C, F>(n);
         }
-        let unconverged = sterf(&mut t.d[..n], &mut t.e[..n]);
+        let unconverged = sterf(&mut t.d[..n], &mut t.e[..n], Limits::LAPACK);
         if unconverged == 0 {
             item::ascending_order(&t.d[..n], &mut self.order);
             item::store_values(&t.d[..n], &self.order, scale, w);

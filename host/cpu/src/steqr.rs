@@ -5,15 +5,36 @@
 //! of LAPACK's steqr: a block is a run of off-diagonals that are not
 //! negligible beside their neighbours on the diagonal; it is scaled to about 1
 //! before anything is squared; QL where its top is the smaller end, else QR;
-//! blocks of two in closed form; at most 30 sweeps an eigenvalue.
+//! blocks of two in closed form; a budget of sweeps an eigenvalue.
 
 use crate::apply::{Rotation, ascending, descending};
 use crate::element::Real;
 use crate::lanes::{Plane, madd};
 use crate::scale::to_one;
 
-/// Sweeps for each eigenvalue before the matrix counts as not converged.
-pub(crate) const SWEEPS: usize = 30;
+/// What the iteration may spend, and how it shifts.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Limits {
+    /// Sweeps for each eigenvalue before the matrix counts as not converged.
+    pub(crate) sweeps_per_value: usize,
+    /// The formula of the shift.
+    pub(crate) shift: Shift,
+}
+
+impl Limits {
+    /// LAPACK's.
+    pub(crate) const LAPACK: Limits = Limits { sweeps_per_value: 30, shift: Shift::Lapack };
+}
+
+/// How the eigenvalue of the leading 2x2 block nearest its first element is computed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Shift {
+    /// dsteqr's formula.
+    #[default]
+    Lapack,
+    /// The root of the characteristic polynomial, rationalised against cancellation.
+    Wilkinson,
+}
 
 /// Diagonalises `d`, `e` (order n) and multiplies the columns of the first
 /// `planes` of `z` by the rotations. Returns how many off-diagonals are left.
@@ -24,16 +45,17 @@ pub(crate) fn steqr<R: Real, const W: usize, const F: bool>(
     e: &mut [R],
     z: &mut [Plane<R, W>],
     rotations: &mut Vec<Rotation<R>>,
+    limits: Limits,
 ) -> usize {
     let n = d.len();
-    let mut budget = SWEEPS * n;
+    let mut budget = limits.sweeps_per_value.saturating_mul(n);
     let mut unconverged = 0;
     let mut top = 0;
     while top < n {
         let bottom = block_end(d, e, top);
         if bottom > top {
             let scale = scale_block(d, e, top, bottom);
-            solve_block::<R, W, F>(d, e, top, bottom, z, rotations, &mut budget);
+            solve_block::<R, W, F>(d, e, top, bottom, z, rotations, limits.shift, &mut budget);
             unconverged += remaining(&e[top..bottom]);
             unscale_block(d, e, top, bottom, scale);
         }
@@ -110,12 +132,13 @@ fn solve_block<R: Real, const W: usize, const F: bool>(
     bottom: usize,
     z: &mut [Plane<R, W>],
     rotations: &mut Vec<Rotation<R>>,
+    shift: Shift,
     budget: &mut usize,
 ) {
     if d[top].abs() <= d[bottom].abs() {
-        ql_block::<R, W, F>(d, e, top, bottom, z, rotations, budget);
+        ql_block::<R, W, F>(d, e, top, bottom, z, rotations, shift, budget);
     } else {
-        qr_block::<R, W, F>(d, e, top, bottom, z, rotations, budget);
+        qr_block::<R, W, F>(d, e, top, bottom, z, rotations, shift, budget);
     }
 }
 
@@ -128,6 +151,7 @@ fn ql_block<R: Real, const W: usize, const F: bool>(
     bottom: usize,
     z: &mut [Plane<R, W>],
     rotations: &mut Vec<Rotation<R>>,
+    shift: Shift,
     budget: &mut usize,
 ) {
     let mut l = top;
@@ -150,7 +174,7 @@ fn ql_block<R: Real, const W: usize, const F: bool>(
             return;
         }
         *budget -= 1;
-        ql_sweep::<R, F>(d, e, l, m, rotations);
+        ql_sweep::<R, F>(d, e, l, m, shift, rotations);
         for plane in z.iter_mut() {
             descending::<R, W, F>(plane, l, rotations);
         }
@@ -166,6 +190,7 @@ fn qr_block<R: Real, const W: usize, const F: bool>(
     bottom: usize,
     z: &mut [Plane<R, W>],
     rotations: &mut Vec<Rotation<R>>,
+    shift: Shift,
     budget: &mut usize,
 ) {
     // `l` counts rows still open, so that it can reach the row before `top`.
@@ -190,19 +215,35 @@ fn qr_block<R: Real, const W: usize, const F: bool>(
             return;
         }
         *budget -= 1;
-        qr_sweep::<R, F>(d, e, m, last, rotations);
+        qr_sweep::<R, F>(d, e, m, last, shift, rotations);
         for plane in z.iter_mut() {
             ascending::<R, W, F>(plane, m, rotations);
         }
     }
 }
 
-/// The eigenvalue of [[a, x], [x, b]] nearer to a, less `origin`.
+/// `origin` less the eigenvalue of [[a, x], [x, b]] nearer to a.
 #[inline(always)]
-fn shift_from<R: Real>(a: R, b: R, x: R, origin: R) -> R {
-    let half = (b - a) / (R::TWO * x);
-    let root = madd::<R, false>(half, half, R::ONE).sqrt();
-    origin - a + x / (half + root.copysign(half))
+fn shift_from<R: Real>(shift: Shift, a: R, b: R, x: R, origin: R) -> R {
+    origin - a + from_first(shift, a, b, x)
+}
+
+/// How far below a the eigenvalue of [[a, x], [x, b]] nearer to a is.
+#[inline(always)]
+pub(crate) fn from_first<R: Real>(shift: Shift, a: R, b: R, x: R) -> R {
+    match shift {
+        Shift::Lapack => {
+            let half = (b - a) / (R::TWO * x);
+            let root = madd::<R, false>(half, half, R::ONE).sqrt();
+            x / (half + root.copysign(half))
+        }
+        Shift::Wilkinson => {
+            // The block is scaled: squares are safe, and x is not 0.
+            let half = (b - a) * R::HALF;
+            let root = madd::<R, false>(half, half, x * x).sqrt();
+            x / (half + root.copysign(half)) * x
+        }
+    }
 }
 
 /// One QL sweep of rows l..=m; rotation k acts on columns l + k and l + k + 1.
@@ -212,11 +253,12 @@ fn ql_sweep<R: Real, const F: bool>(
     e: &mut [R],
     l: usize,
     m: usize,
+    shift: Shift,
     rotations: &mut Vec<Rotation<R>>,
 ) {
     rotations.clear();
     rotations.resize(m - l, Rotation { c: R::ONE, s: R::ZERO });
-    let mut g = shift_from(d[l], d[l + 1], e[l], d[m]);
+    let mut g = shift_from(shift, d[l], d[l + 1], e[l], d[m]);
     let (mut c, mut s, mut p) = (R::ONE, R::ONE, R::ZERO);
     for k in (l..m).rev() {
         let f = s * e[k];
@@ -244,10 +286,11 @@ fn qr_sweep<R: Real, const F: bool>(
     e: &mut [R],
     m: usize,
     last: usize,
+    shift: Shift,
     rotations: &mut Vec<Rotation<R>>,
 ) {
     rotations.clear();
-    let mut g = shift_from(d[last], d[last - 1], e[last - 1], d[m]);
+    let mut g = shift_from(shift, d[last], d[last - 1], e[last - 1], d[m]);
     let (mut c, mut s, mut p) = (R::ONE, R::ONE, R::ZERO);
     for k in m..last {
         let f = s * e[k];

@@ -3,14 +3,14 @@
 //! Eigenvalue Problem, 8.15). Blocks, scaling and budget as in `steqr`.
 
 use crate::element::Real;
-use crate::steqr::{SWEEPS, block_end, pair, remaining, scale_block, unscale_block};
+use crate::steqr::{Limits, Shift, block_end, from_first, pair, remaining, scale_block, unscale_block};
 
 /// Turns `d` into the eigenvalues, not sorted, and returns how many
 /// off-diagonals did not converge.
 #[inline(always)]
-pub(crate) fn sterf<R: Real>(d: &mut [R], e: &mut [R]) -> usize {
+pub(crate) fn sterf<R: Real>(d: &mut [R], e: &mut [R], limits: Limits) -> usize {
     let n = d.len();
-    let mut budget = SWEEPS * n;
+    let mut budget = limits.sweeps_per_value.saturating_mul(n);
     let mut unconverged = 0;
     let mut top = 0;
     while top < n {
@@ -21,9 +21,9 @@ pub(crate) fn sterf<R: Real>(d: &mut [R], e: &mut [R]) -> usize {
                 *x *= *x;
             }
             if d[top].abs() <= d[bottom].abs() {
-                ql_block(d, e, top, bottom, &mut budget);
+                ql_block(d, e, top, bottom, limits.shift, &mut budget);
             } else {
-                qr_block(d, e, top, bottom, &mut budget);
+                qr_block(d, e, top, bottom, limits.shift, &mut budget);
             }
             unconverged += remaining(&e[top..bottom]);
             unscale_block(d, e, top, bottom, scale);
@@ -41,7 +41,7 @@ fn negligible<R: Real>(square: R, a: R, b: R) -> bool {
 }
 
 #[inline(always)]
-fn ql_block<R: Real>(d: &mut [R], e2: &mut [R], top: usize, bottom: usize, budget: &mut usize) {
+fn ql_block<R: Real>(d: &mut [R], e2: &mut [R], top: usize, bottom: usize, kind: Shift, budget: &mut usize) {
     let mut l = top;
     while l <= bottom {
         let split = (l..bottom).find(|&k| negligible(e2[k], d[k], d[k + 1]));
@@ -62,12 +62,12 @@ fn ql_block<R: Real>(d: &mut [R], e2: &mut [R], top: usize, bottom: usize, budge
             return;
         }
         *budget -= 1;
-        ql_sweep(d, e2, l, m);
+        ql_sweep(d, e2, l, m, kind);
     }
 }
 
 #[inline(always)]
-fn qr_block<R: Real>(d: &mut [R], e2: &mut [R], top: usize, bottom: usize, budget: &mut usize) {
+fn qr_block<R: Real>(d: &mut [R], e2: &mut [R], top: usize, bottom: usize, kind: Shift, budget: &mut usize) {
     let mut l = bottom + 1;
     while l > top {
         let last = l - 1;
@@ -89,17 +89,14 @@ fn qr_block<R: Real>(d: &mut [R], e2: &mut [R], top: usize, bottom: usize, budge
             return;
         }
         *budget -= 1;
-        qr_sweep(d, e2, m, last);
+        qr_sweep(d, e2, m, last, kind);
     }
 }
 
 /// The eigenvalue of [[a, x], [x, b]] nearer to a.
 #[inline(always)]
-fn shift<R: Real>(a: R, b: R, square: R) -> R {
-    let x = square.sqrt();
-    let half = (b - a) / (R::TWO * x);
-    let root = (half * half + R::ONE).sqrt();
-    a - x / (half + root.copysign(half))
+fn shift<R: Real>(kind: Shift, a: R, b: R, square: R) -> R {
+    a - from_first(kind, a, b, square.sqrt())
 }
 
 /// One step of the recurrence that both sweeps share.
@@ -134,8 +131,8 @@ impl<R: Real> Step<R> {
 }
 
 #[inline(always)]
-fn ql_sweep<R: Real>(d: &mut [R], e2: &mut [R], l: usize, m: usize) {
-    let sigma = shift(d[l], d[l + 1], e2[l]);
+fn ql_sweep<R: Real>(d: &mut [R], e2: &mut [R], l: usize, m: usize, kind: Shift) {
+    let sigma = shift(kind, d[l], d[l + 1], e2[l]);
     let mut step = Step::new(d[m] - sigma);
     for k in (l..m).rev() {
         let (settled, diagonal) = step.advance(e2[k], d[k], sigma);
@@ -149,8 +146,8 @@ fn ql_sweep<R: Real>(d: &mut [R], e2: &mut [R], l: usize, m: usize) {
 }
 
 #[inline(always)]
-fn qr_sweep<R: Real>(d: &mut [R], e2: &mut [R], m: usize, last: usize) {
-    let sigma = shift(d[last], d[last - 1], e2[last - 1]);
+fn qr_sweep<R: Real>(d: &mut [R], e2: &mut [R], m: usize, last: usize, kind: Shift) {
+    let sigma = shift(kind, d[last], d[last - 1], e2[last - 1]);
     let mut step = Step::new(d[m] - sigma);
     for k in m..last {
         let (settled, diagonal) = step.advance(e2[k], d[k + 1], sigma);
