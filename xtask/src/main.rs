@@ -5,10 +5,10 @@ mod dependents;
 mod doctor;
 mod gpu;
 mod inspect;
-mod junit;
 mod kernels;
 mod new_kernel;
 mod npy;
+mod pack;
 mod process;
 mod progress;
 mod setup;
@@ -39,7 +39,8 @@ Kernels (docs/writing-kernels.md):
   ptx DIR          compiles the kernels into DIR, for machines without a device compiler (BATCHLAS_PTX_DIR)
 
 GPU:
-  gpu-suite        runs the GPU tests here; writes target/gpu-suite/{junit.xml,log.txt}
+  gpu-suite        runs the GPU tests here, then a short bench; writes target/gpu-suite/{junit.xml,log.txt,
+                   bench.jsonl}; compares the bench with first.jsonl there, which the first run writes
   gpu-pack         makes gpu-pack/: tests and benches for a GPU machine without Rust (run gpu-pack/run.sh)
 
 Dependents:
@@ -83,7 +84,7 @@ fn run(words: &[&str]) -> Result<(), Failure> {
         ["ledger", "--check"] => kernels::check_ledger(),
         ["ptx", folder] => kernels::export(folder.as_ref()),
         ["gpu-suite"] => gpu::suite(),
-        ["gpu-pack"] => gpu::pack(),
+        ["gpu-pack"] => pack::run(),
         ["dependents"] => dependents::run(),
         ["stub", folder] => stub::write(folder.as_ref()),
         [command, ..] => Err(Failure::new(format!(

@@ -27,6 +27,12 @@ impl From<cuda_builder::BuildError> for Failure {
     }
 }
 
+impl From<gpu_suite::Failure> for Failure {
+    fn from(failure: gpu_suite::Failure) -> Self {
+        Self(failure.to_string())
+    }
+}
+
 /// Names the file of an input or output error.
 pub fn at(path: &Path) -> impl FnOnce(std::io::Error) -> Failure {
     let path = path.to_path_buf();

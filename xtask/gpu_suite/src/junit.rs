@@ -14,6 +14,8 @@ pub struct Case {
 pub enum Outcome {
     Passed,
     Ignored,
+    /// With a figure or a remark, which the XML keeps.
+    Noted(String),
     /// With what it printed.
     Failed(String),
 }
@@ -49,7 +51,7 @@ impl Suite {
         let count =
             |wanted: fn(&Outcome) -> bool| self.cases.iter().filter(|case| wanted(&case.outcome)).count();
         (
-            count(|outcome| *outcome == Outcome::Passed),
+            count(|outcome| matches!(outcome, Outcome::Passed | Outcome::Noted(_))),
             count(|outcome| matches!(outcome, Outcome::Failed(_))),
             count(|outcome| *outcome == Outcome::Ignored),
         )
@@ -99,6 +101,9 @@ pub fn xml(suites: &[Suite]) -> String {
             let _ = match &case.outcome {
                 Outcome::Passed => writeln!(text, "/>"),
                 Outcome::Ignored => writeln!(text, "><skipped/></testcase>"),
+                Outcome::Noted(remark) => {
+                    writeln!(text, "><system-out>{}</system-out></testcase>", escape(remark))
+                }
                 Outcome::Failed(printed) => {
                     writeln!(text, "><failure>{}</failure></testcase>", escape(printed))
                 }
@@ -148,5 +153,13 @@ mod tests {
         let suite = Suite::read("gpu", 0.1, "running 2 tests\ntest a ... ok\nSegmentation fault\n", false);
         assert_eq!(suite.counts(), (1, 1, 0));
         assert_eq!(Suite::read("gpu", 0.1, "test a ... ok\n", true).counts(), (1, 0, 0));
+    }
+
+    #[test]
+    fn a_remark_is_no_failure() {
+        let case = Case { name: "n=16".to_owned(), outcome: Outcome::Noted("0.5 ms & more".to_owned()) };
+        let suite = Suite { name: "bench".to_owned(), seconds: 0.0, cases: vec![case] };
+        assert_eq!(suite.counts(), (1, 0, 0));
+        assert!(xml(&[suite]).contains("><system-out>0.5 ms &amp; more</system-out></testcase>"));
     }
 }
