@@ -13,7 +13,7 @@ use std::path::Path;
 use batchlas::{Batch, Scalar};
 use num_complex::Complex;
 
-use crate::failure::Failure;
+use crate::failure::{Failure, check_memory};
 
 /// A batch of square matrices in one of the four types.
 #[derive(Debug)]
@@ -61,6 +61,17 @@ impl<T: Scalar> Items<T> {
     /// Order of each matrix.
     pub fn n(&self) -> usize {
         self.n
+    }
+
+    /// Checks that the solve of this shape fits the address space and the memory.
+    fn check_size(&self) -> Result<(), Failure> {
+        let (batch, n) = (self.batch, self.n);
+        // Vectors beside the matrices.
+        let item = n.checked_mul(n).and_then(|x| x.checked_mul(2 * size_of::<T>()));
+        let item =
+            item.ok_or_else(|| Failure::new(format!("a matrix of order {n} is larger than any memory")))?;
+        check_memory(batch, size_of::<i32>(), &format!("the statuses of {batch} matrices"))?;
+        check_memory(batch, item, "the solve")
     }
 
     /// `count` matrices from `first` on, column-major as the library wants them.
@@ -128,6 +139,18 @@ impl<'a> Source<'a> {
 /// # Errors
 /// One line that names the file and what is wrong with it.
 pub fn read(path: &Path) -> Result<Matrices, Failure> {
+    let matrices = decode(path)?;
+    let fits = match &matrices {
+        Matrices::F32(items) => items.check_size(),
+        Matrices::F64(items) => items.check_size(),
+        Matrices::C32(items) => items.check_size(),
+        Matrices::C64(items) => items.check_size(),
+    };
+    fits.map_err(|e| Failure::at(path, e))?;
+    Ok(matrices)
+}
+
+fn decode(path: &Path) -> Result<Matrices, Failure> {
     let mut source = Source::open(path)?;
     let mut is = |magic: &[u8]| source.starts_with(magic).map_err(|e| Failure::io(path, &e));
     if is(npy::MAGIC)? {

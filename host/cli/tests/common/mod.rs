@@ -77,12 +77,21 @@ impl Lab {
         data: &[T],
         compressed: bool,
     ) {
-        let mut zip = zip::ZipWriter::new(File::create(self.path(name)).unwrap());
         let method =
             if compressed { zip::CompressionMethod::Deflated } else { zip::CompressionMethod::Stored };
+        self.zip(name, array, &npy_bytes(shape, data, false), method);
+    }
+
+    /// Writes a `.npz` with one array, given as the bytes of a `.npy`.
+    pub fn npz_raw(&self, name: &str, array: &str, npy: &[u8]) {
+        self.zip(name, array, npy, zip::CompressionMethod::Stored);
+    }
+
+    fn zip(&self, name: &str, array: &str, npy: &[u8], method: zip::CompressionMethod) {
+        let mut zip = zip::ZipWriter::new(File::create(self.path(name)).unwrap());
         let options = zip::write::SimpleFileOptions::default().compression_method(method);
         zip.start_file(format!("{array}.npy"), options).unwrap();
-        zip.write_all(&npy_bytes(shape, data, false)).unwrap();
+        zip.write_all(npy).unwrap();
         zip.finish().unwrap();
     }
 
