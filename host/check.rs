@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use crate::batch::{Batch, BatchRef};
 use crate::error::{Error, Result};
 use crate::linalg::Eigh;
-use crate::ops::Uplo;
+use crate::ops::{Uplo, steqr};
 use crate::scalar::{Real, Scalar};
 
 /// Residual and orthogonality are at most this for a result that keeps the contract.
@@ -20,12 +20,14 @@ pub struct Quality {
     pub max_residual: f64,
     /// max ||V^H V - I||_F / (n eps)
     pub max_orthogonality: f64,
+    /// Items that were measured. Where there are none, the maxima are 0 and say nothing.
+    pub checked_items: usize,
     /// Items without a result, which the maxima leave out.
     pub failed_items: usize,
 }
 
 impl Quality {
-    /// Whether both maxima are within [`LIMIT`].
+    /// Whether both maxima are within [`LIMIT`]; also where nothing was measured.
     pub fn is_ok(&self) -> bool {
         // Written so that a NaN fails.
         self.max_residual <= LIMIT && self.max_orthogonality <= LIMIT
@@ -33,6 +35,9 @@ impl Quality {
 }
 
 /// Measures the vectors of a solve against the matrices that it was given.
+///
+/// An item that failed is left out, and so is one of order 0. An eigenvalue that
+/// overflowed to an infinity makes the residual NaN.
 ///
 /// Costs some n^3 multiply-adds an item, on all cores.
 ///
@@ -44,9 +49,48 @@ pub fn quality<'a, T: Scalar>(
     solved: &Eigh<T>,
 ) -> Result<Quality> {
     let a = a.into();
-    let n = a.layout().order()?;
+    let (n, batch) = (a.layout().order()?, a.layout().batch());
+    measure(n, batch, solved, |item| whole(a, item, uplo))
+}
+
+/// Measures the vectors of a solve against the tridiagonal matrices that it was given: `d` holds n elements an
+/// item, `e` n - 1.
+///
+/// Costs some n^3 multiply-adds an item, on all cores.
+///
+/// # Errors
+/// [`Error::Argument`] where the solve has no vectors or another shape.
+pub fn quality_tridiagonal<T: Real>(
+    d: &[T],
+    e: &[T],
+    n: usize,
+    solved: &Eigh<T, steqr::Problem>,
+) -> Result<Quality> {
+    let batch = solved.status.len();
+    if (d.len(), e.len()) != (batch * n, batch * n.saturating_sub(1)) {
+        return Err(Error::argument("the solve is of another batch"));
+    }
+    measure(n, batch, solved, |item| {
+        let mut re = vec![0.0; n * n];
+        for k in 0..n {
+            re[k * n + k] = d[item * n + k].widen();
+            if k + 1 < n {
+                let x = e[item * (n - 1) + k].widen();
+                (re[k * n + k + 1], re[(k + 1) * n + k]) = (x, x);
+            }
+        }
+        Planes { re, im: Vec::new() }
+    })
+}
+
+fn measure<T: Scalar, P: Sync>(
+    n: usize,
+    batch: usize,
+    solved: &Eigh<T, P>,
+    matrix: impl Fn(usize) -> Planes + Sync,
+) -> Result<Quality> {
     let vectors = solved.vectors.as_ref().ok_or_else(|| Error::argument("values alone have no residual"))?;
-    let (batch, shape) = (a.layout().batch(), vectors.layout());
+    let shape = vectors.layout();
     if (shape.rows(), shape.batch(), solved.status.len()) != (n, batch, batch) {
         return Err(Error::argument("the solve is of another batch"));
     }
@@ -58,13 +102,15 @@ pub fn quality<'a, T: Scalar>(
                 return None;
             }
             let w: Vec<f64> = solved.values_of(item).iter().map(|x| x.widen()).collect();
-            let (a, v) = (whole(a, item, uplo), planes(vectors, item));
+            let (a, v) = (matrix(item), planes(vectors, item));
             Some((relative_residual(n, &a, &v, &w) / unit, departure_from_orthonormal(n, &v) / unit))
         })
         .collect();
     let failed_items = measured.iter().filter(|m| m.is_none()).count();
+    let checked_items = if n == 0 { 0 } else { batch - failed_items };
     let worst = |f: fn(&(f64, f64)) -> f64| measured.iter().flatten().map(f).fold(0.0, max_or_nan);
-    Ok(Quality { max_residual: worst(|m| m.0), max_orthogonality: worst(|m| m.1), failed_items })
+    let (max_residual, max_orthogonality) = (worst(|m| m.0), worst(|m| m.1));
+    Ok(Quality { max_residual, max_orthogonality, checked_items, failed_items })
 }
 
 /// The larger one; a NaN wins.

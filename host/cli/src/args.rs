@@ -104,7 +104,8 @@ Output:
   The file appears whole or not at all.
 
 --json prints op, dtype, n, batch, jobz, uplo, device, route, seconds and failed_items; with
---check also max_residual and max_orthogonality over the items that did not fail:
+--check also checked_items and, over these, max_residual and max_orthogonality (null where no
+item has a result to measure, or one is not finite):
   residual       ||A V - V L|| / (n eps ||A||), Frobenius norms
   orthogonality  ||V^H V - I|| / (n eps)
 seconds is the time of the solve, with transfers to and from the device, without files.

@@ -187,7 +187,8 @@ fn empty_and_tiny_shapes_are_kept() {
         (&[1, 1], 1, 1),
     ] {
         lab.npy("a.npy", shape, &vec![3.0f64; shape.iter().product()]);
-        lab.run("eigh a.npy -o out.npz --plot out.svg --device cpu --check").ok();
+        let run = lab.run("eigh a.npy -o out.npz --plot out.svg --device cpu --check").ok();
+        assert_eq!(run.stdout.contains("nothing was checked"), b * n == 0, "{}", run.stdout);
         assert_eq!(lab.array::<f64>("out.npz", "w").shape(), &[b, n]);
         assert_eq!(lab.array::<f64>("out.npz", "v").shape(), &[b, n, n]);
         assert_eq!(lab.array::<i32>("out.npz", "status").shape(), &[b]);
@@ -226,6 +227,21 @@ fn a_bad_item_spoils_only_itself() {
         }
     }
     assert!(lab.files().contains(&"bad.svg".to_string()));
+}
+
+#[test]
+fn a_check_of_failed_items_alone_says_that_it_checked_nothing() {
+    let lab = Lab::new();
+    lab.npy("a.npy", &[2, 2, 2], &[f64::NAN; 8]);
+    let run = lab.run("eigh a.npy --device cpu --check");
+    assert_eq!(run.code, 3, "{}", run.stderr);
+    assert!(run.stdout.contains("nothing was checked") && !run.stdout.contains("passed"), "{}", run.stdout);
+    let json = lab.run("eigh a.npy --device cpu --check --json").json();
+    assert_eq!((json["checked_items"].as_u64(), json["failed_items"].as_u64()), (Some(0), Some(2)));
+    assert!(json["max_residual"].is_null() && json["max_orthogonality"].is_null(), "{json}");
+    assert!(json.get("max_residual").is_some(), "{json}");
+    let json = lab.run("eigh a.npy --device cpu --json").json();
+    assert!(json.get("max_residual").is_none() && json.get("checked_items").is_none(), "{json}");
 }
 
 #[test]

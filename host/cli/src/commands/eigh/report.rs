@@ -2,7 +2,8 @@
 
 use std::fmt::Write as _;
 
-use batchlas::{Dtype, Jobz, LaunchRecord, Real, Scalar, Status, Uplo, check};
+use batchlas::check::{self, Quality};
+use batchlas::{Dtype, Jobz, LaunchRecord, Real, Scalar, Status, Uplo};
 use serde::{Serialize, Serializer};
 
 use super::solve::{Settings, Solved};
@@ -34,15 +35,46 @@ pub struct Report {
     note: Option<String>,
     seconds: f64,
     failed_items: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_residual: Option<f64>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    max_orthogonality: Option<f64>,
+    #[serde(flatten)]
+    check: Option<Check>,
     #[serde(skip_serializing_if = "Option::is_none")]
     counters: Option<Vec<KernelCounters>>,
-    /// Whether `--check` passed, where it was asked for.
+}
+
+/// What `--check` found.
+#[derive(Debug, Serialize)]
+struct Check {
+    checked_items: usize,
+    /// `None`, null in JSON, where nothing was measured. A NaN is null there too.
+    max_residual: Option<f64>,
+    max_orthogonality: Option<f64>,
     #[serde(skip)]
-    check_passed: bool,
+    passed: bool,
+}
+
+impl Check {
+    fn new(quality: &Quality) -> Self {
+        let measured = |x: f64| (quality.checked_items > 0).then_some(x);
+        Check {
+            checked_items: quality.checked_items,
+            max_residual: measured(quality.max_residual),
+            max_orthogonality: measured(quality.max_orthogonality),
+            passed: quality.is_ok(),
+        }
+    }
+
+    /// The figures and the limit, or that there are none.
+    fn figures(&self) -> Option<String> {
+        let (residual, orthogonality) = (self.max_residual?, self.max_orthogonality?);
+        Some(format!("residual {residual:.3}, orthogonality {orthogonality:.3}, at most {}", check::LIMIT))
+    }
+
+    fn text(&self) -> String {
+        match self.figures() {
+            Some(figures) => format!("{figures}: {}", if self.passed { "passed" } else { "NOT passed" }),
+            None => "nothing was checked: no item has a result to measure".to_string(),
+        }
+    }
 }
 
 fn text_of<S: Serializer>(value: &impl ToString, serializer: S) -> Result<S::Ok, S::Error> {
@@ -79,10 +111,8 @@ impl Report {
             note: solved.note.clone(),
             seconds: solved.time.as_secs_f64(),
             failed_items: solved.status.iter().filter(|s| **s != 0).count(),
-            max_residual: solved.quality.map(|q| q.max_residual),
-            max_orthogonality: solved.quality.map(|q| q.max_orthogonality),
+            check: solved.quality.as_ref().map(Check::new),
             counters: args.counters.then(|| counters(&solved.launches)),
-            check_passed: solved.quality.is_none_or(|q| q.is_ok()),
         }
     }
 
@@ -92,14 +122,10 @@ impl Report {
         if self.failed_items > 0 {
             parts.push(format!("{} of {} items failed: {}", self.failed_items, self.batch, failures(status)));
         }
-        if let (false, Some(residual), Some(orthogonality)) =
-            (self.check_passed, self.max_residual, self.max_orthogonality)
-        {
-            parts.push(format!(
-                "the check did not pass: residual {residual:.3}, orthogonality {orthogonality:.3}, at most {} allowed",
-                check::LIMIT
-            ));
-        }
+        let failed_check = self.check.as_ref().filter(|check| !check.passed);
+        parts.extend(
+            failed_check.and_then(Check::figures).map(|f| format!("the check did not pass: {f} allowed")),
+        );
         if parts.is_empty() { None } else { Some(parts.join("; ")) }
     }
 
@@ -130,13 +156,8 @@ impl Report {
         if self.failed_items > 0 {
             let _ = writeln!(text, "failed   {}: {}", self.failed_items, failures(&solved.status));
         }
-        if let (Some(residual), Some(orthogonality)) = (self.max_residual, self.max_orthogonality) {
-            let verdict = if self.check_passed { "passed" } else { "NOT passed" };
-            let _ = writeln!(
-                text,
-                "check    residual {residual:.3}, orthogonality {orthogonality:.3}, at most {}: {verdict}",
-                check::LIMIT
-            );
+        if let Some(check) = &self.check {
+            let _ = writeln!(text, "check    {}", check.text());
         }
         self.outputs(&mut text, args);
         if args.output.is_none() {
@@ -307,6 +328,19 @@ mod tests {
         ] {
             assert_eq!(short(x), text);
         }
+    }
+
+    #[test]
+    fn a_check_of_nothing_has_no_figures() {
+        let json = |quality: &Quality| serde_json::to_string(&Check::new(quality)).unwrap();
+        let nothing = Quality { failed_items: 3, ..Quality::default() };
+        assert_eq!(json(&nothing), r#"{"checked_items":0,"max_residual":null,"max_orthogonality":null}"#);
+        assert!(Check::new(&nothing).text().starts_with("nothing was checked"));
+        let zero = Quality { checked_items: 1, ..Quality::default() };
+        assert_eq!(json(&zero), r#"{"checked_items":1,"max_residual":0.0,"max_orthogonality":0.0}"#);
+        assert_eq!(Check::new(&zero).text(), "residual 0.000, orthogonality 0.000, at most 10: passed");
+        let nan = Check::new(&Quality { max_residual: f64::NAN, ..zero });
+        assert_eq!(nan.text(), "residual NaN, orthogonality 0.000, at most 10: NOT passed");
     }
 
     #[test]
