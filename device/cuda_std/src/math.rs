@@ -51,6 +51,9 @@ pub trait Real:
     const SCALE_MAX: Self;
     /// A block with a smaller norm is scaled up to it: a power of two near dsteqr's `SSFMIN`.
     const SCALE_MIN: Self;
+    /// A norm for iterations without guards: squares of ten times as much are finite, and what their underflow drops
+    /// is as far below the norm as can be. A power of two.
+    const HIGH_NORM: Self;
     /// Below it `x * x` underflows: a power of two at or above the root of `SAFE_MIN`.
     const ROOT_MIN: Self;
     /// Above it `x * x + y * y` may overflow: a power of two.
@@ -174,7 +177,7 @@ mod imp {
 
 macro_rules! real {
     ($t:ty, $bits:ty, $sqrt:ident, $fma:ident, $rsqrt:ident, $rcp:ident, $scale_max:literal, $scale_min:literal,
-     $root_min:literal, $root_max:literal) => {
+     $root_min:literal, $root_max:literal, $high_norm:literal) => {
         impl Real for $t {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -188,6 +191,8 @@ macro_rules! real {
             const MAX: Self = <$t>::MAX;
             const SCALE_MAX: Self =
                 <$t>::from_bits(exponent_bits(<$t>::MANTISSA_DIGITS, $scale_max) as $bits);
+            const HIGH_NORM: Self =
+                <$t>::from_bits(exponent_bits(<$t>::MANTISSA_DIGITS, $high_norm) as $bits);
             const SCALE_MIN: Self =
                 <$t>::from_bits(exponent_bits(<$t>::MANTISSA_DIGITS, $scale_min) as $bits);
             const ROOT_MIN: Self = <$t>::from_bits(exponent_bits(<$t>::MANTISSA_DIGITS, $root_min) as $bits);
@@ -255,5 +260,5 @@ const fn exponent_bits(mantissa_digits: u32, k: i64) -> u64 {
 }
 
 // SSFMAX = sqrt(safmax) / 3 and SSFMIN = sqrt(safmin) / eps^2 in dsteqr, here as powers of two.
-real!(f32, u32, sqrt_f32, fma_f32, rsqrt_f32, rcp_f32, 60, -15, -62, 62);
-real!(f64, u64, sqrt_f64, fma_f64, rsqrt_f64, rcp_f64, 508, -405, -510, 510);
+real!(f32, u32, sqrt_f32, fma_f32, rsqrt_f32, rcp_f32, 60, -15, -62, 62, 40);
+real!(f64, u64, sqrt_f64, fma_f64, rsqrt_f64, rcp_f64, 508, -405, -510, 510, 400);

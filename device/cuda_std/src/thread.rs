@@ -60,6 +60,11 @@ mod imp {
         unsafe { barrier_or(0, predicate) }
     }
     #[inline(always)]
+    pub fn sync_roles_or(predicate: bool) -> bool {
+        // SAFETY: barrier 1 exists in every block; the hardware counts warps, not places.
+        unsafe { barrier_or(1, predicate) }
+    }
+    #[inline(always)]
     pub fn clock() -> u64 {
         // SAFETY: reads a special register.
         unsafe { clock64() }
@@ -110,6 +115,10 @@ mod imp {
     pub fn sync_threads_or(predicate: bool) -> bool {
         simt::barrier(Barrier::Or, predicate) != 0
     }
+    #[track_caller]
+    pub fn sync_roles_or(predicate: bool) -> bool {
+        simt::barrier(Barrier::RolesOr, predicate) != 0
+    }
     pub fn clock() -> u64 {
         simt::clock()
     }
@@ -148,6 +157,12 @@ pub use imp::sync_threads_and;
 
 /// Block barrier that returns whether any thread passed `true`.
 pub use imp::sync_threads_or;
+
+/// Block barrier for warps of different roles: each warp, as a whole, may reach it at a place of its own. Returns
+/// whether any thread passed `true`.
+///
+/// So the code of a role holds only the registers of that role.
+pub use imp::sync_roles_or;
 
 /// Clock of the multiprocessor, in cycles; a counter of its own under the executor.
 pub use imp::clock;

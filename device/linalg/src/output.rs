@@ -107,3 +107,25 @@ pub fn write_nan<T: Scalar, const VECTORS: bool>(
         }
     }
 }
+
+/// 1 or -1: what makes the component of largest modulus of column `column` positive. Each lane holds rows `rank`,
+/// `rank + lanes`, ... of the basis.
+#[inline(always)]
+pub fn signs<T: Real, const P: usize, const R: usize>(tile: Tile, rows: &[[T; P]; R], column: usize) -> T {
+    let mut best = rows[0][column];
+    let mut best_row = tile.rank();
+    for r in 1..R {
+        let better = rows[r][column].abs() > best.abs();
+        best = if better { rows[r][column] } else { best };
+        best_row = if better { tile.rank() + r as u32 * tile.lanes() } else { best_row };
+    }
+    let mut step = tile.lanes() / 2;
+    while step > 0 {
+        let (other, row) = (tile.shuffle_xor(best, step), tile.shuffle_xor(best_row, step));
+        let better = other.abs() > best.abs() || (other.abs() == best.abs() && row < best_row);
+        best = if better { other } else { best };
+        best_row = if better { row } else { best_row };
+        step /= 2;
+    }
+    T::ONE.copysign(best)
+}

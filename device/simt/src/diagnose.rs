@@ -120,8 +120,12 @@ impl Block<'_> {
             State::Waits(request) => Some((thread, request)),
             _ => None,
         })?;
+        let between_roles = matches!(request.call, Call::Barrier(kind) if kind.between_roles());
         let differs = |other: &u32| match self.state(*other) {
-            State::Waits(theirs) => theirs.call != request.call || theirs.site != request.site,
+            State::Waits(theirs) => {
+                let elsewhere = theirs.site != request.site;
+                theirs.call != request.call || (elsewhere && !(between_roles && *other / 32 != thread / 32))
+            }
             State::Left | State::Runs => true,
         };
         // A lane of the same warp is the clearer witness.

@@ -133,8 +133,18 @@ pub enum Barrier {
     And,
     /// `__syncthreads_or`. 1 if a predicate holds.
     Or,
+    /// A barrier that warps of different roles reach at different places; the lanes of a warp, at one. 1 if a predicate
+    /// holds.
+    RolesOr,
     /// `grid.sync()`. 0.
     Grid,
+}
+
+impl Barrier {
+    /// Whether warps may wait for each other at different places of the program.
+    pub(crate) fn between_roles(self) -> bool {
+        self == Barrier::RolesOr
+    }
 }
 
 /// How an access uses memory.

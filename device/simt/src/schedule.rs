@@ -271,9 +271,14 @@ impl<'l> Runner<'l> {
             return None;
         }
         let first = self.block.lanes[0].request.get()?;
-        let same = |request: Request| request.call == first.call && request.site == first.site;
         let Call::Barrier(kind) = first.call else { return None };
-        self.block.lanes.iter().all(|lane| lane.request.get().is_some_and(same)).then_some(kind)
+        let agrees = |(thread, lane): (usize, &crate::lane::Lane)| {
+            let witness =
+                if kind.between_roles() { &self.block.lanes[thread & !31] } else { &self.block.lanes[0] };
+            let (request, other) = (lane.request.get()?, witness.request.get()?);
+            Some(request.call == first.call && request.site == other.site)
+        };
+        self.block.lanes.iter().enumerate().all(|pair| agrees(pair) == Some(true)).then_some(kind)
     }
 
     /// Lets all lanes go on behind a barrier.
@@ -283,7 +288,7 @@ impl<'l> Runner<'l> {
             Barrier::Sync | Barrier::Grid => 0,
             Barrier::Count => predicates().sum(),
             Barrier::And => u64::from(predicates().all(|value| value != 0)),
-            Barrier::Or => u64::from(predicates().any(|value| value != 0)),
+            Barrier::Or | Barrier::RolesOr => u64::from(predicates().any(|value| value != 0)),
         };
         for lane in &self.block.lanes {
             lane.result.set(result);

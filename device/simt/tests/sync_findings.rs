@@ -36,6 +36,29 @@ fn divergent_barrier_between_warps() {
 }
 
 #[test]
+fn barrier_of_roles() {
+    let (first, second) = (Line::new(), Line::new());
+    let apart = || {
+        let any = if thread() < 32 {
+            simt::barrier(simt::Barrier::RolesOr, false)
+        } else {
+            simt::barrier(simt::Barrier::RolesOr, thread() == 40)
+        };
+        assert_eq!(any, 1);
+    };
+    run(1, 64, 0, apart).expect("no finding: each warp waits at one place");
+    let faulty = || {
+        if thread() % 2 == 0 {
+            mark!(first, simt::barrier(simt::Barrier::RolesOr, true));
+        } else {
+            mark!(second, simt::barrier(simt::Barrier::RolesOr, true));
+        }
+    };
+    let finding = expect_one(run(1, 64, 0, faulty), FindingKind::DivergentBarrier, &[&first, &second]);
+    assert!(finding.message.contains("Divergent thread(s) in warp"), "{finding}");
+}
+
+#[test]
 fn barrier_that_some_lanes_skip_by_leaving() {
     let (barrier, last) = (Line::new(), Line::new());
     let faulty = || {

@@ -7,7 +7,6 @@ use device_linalg::load::{chunk, largest_element, load_row, staging_elements};
 use device_linalg::output::{Phase, column_phase, write_nan};
 use device_linalg::reduce::{Rows, Vectors, form_q};
 use device_linalg::steqr_cta::decoupled::{Chaser, Track, apply_round, track_bytes};
-use device_linalg::steqr_cta::{Options, Shift};
 
 /// Sweeps that a round of the chase logs: as many as keep the log near 16 KB for f32.
 pub const fn sweeps_a_round(p: usize) -> usize {
@@ -82,7 +81,7 @@ pub unsafe fn syev_cta_fused<T: Scalar, const P: usize, const MATRICES: usize, c
 
     let reduction = reduce::<T, P, MATRICES, VECTORS>(tile, matrix, items, upper != 0, live, &block);
     block.publish(tile, local, n, reduction);
-    let mut row = [T::ZERO; P];
+    let mut rows = [[T::ZERO; P]];
     if VECTORS {
         let q = form_q::<T, P>(
             tile,
@@ -95,13 +94,12 @@ pub unsafe fn syev_cta_fused<T: Scalar, const P: usize, const MATRICES: usize, c
             let reversed = q.slots[(P - c) % P];
             let re = if reduction.reversed { reversed.re() } else { straight.re() };
             let im = if reduction.reversed { reversed.im() } else { straight.im() };
-            row[c] = T::from_parts(re, im);
+            rows[0][c] = T::from_parts(re, im);
         }
     }
     thread::sync_threads();
 
-    let options = Options { max_sweeps: n * sweeps_per_value, shift: Shift::Lapack };
-    block.solve::<VECTORS>(n, local, options, &mut row);
+    block.solve::<VECTORS>(n, local, n * sweeps_per_value, &mut rows);
 
     // Every lane of a tile takes the same branch.
     if live {
@@ -111,7 +109,7 @@ pub unsafe fn syev_cta_fused<T: Scalar, const P: usize, const MATRICES: usize, c
         } else {
             let position = block.write_values(tile, local, n, reduction, values);
             if VECTORS {
-                block.write_vectors(tile, local, position, matrix, items, &row);
+                block.write_vectors(tile, local, position, matrix, items, &rows[0]);
             }
         }
         if rank == 0 {
@@ -227,19 +225,26 @@ impl<T: Scalar, const P: usize, const MATRICES: usize> BlockMemory<T, P, MATRICE
 
     /// Chases all problems of the block and applies the rotations to the rows.
     #[inline(always)]
-    fn solve<const VECTORS: bool>(&self, n: u32, local: u32, options: Options, row: &mut [T; P]) {
+    fn solve<const VECTORS: bool>(&self, n: u32, local: u32, max_sweeps: u32, rows: &mut [[T; P]; 1]) {
         let thread = thread::thread_idx_x();
         let chases = thread < MATRICES as u32;
         let track = &self.track;
         let mut chaser = Chaser::idle(thread);
         if chases {
-            chaser = Chaser::start(track, thread, track.first(thread), n, options);
+            chaser = Chaser::start(track, thread, track.first(thread), n, max_sweeps);
         }
         if VECTORS {
-            let mut round = 0;
-            let mut more = self.log_round(chases, &mut chaser, 0);
+            // Round 0 is logged with nothing to apply; after it a round is applied while the next is logged.
+            let (mut round, mut more) = (0, true);
             while more {
-                more = self.log_round_behind(chases, &mut chaser, round, local, row);
+                let active = chases && chaser.is_active();
+                if chases {
+                    chaser.log_round(track, round & 1);
+                }
+                if round > 0 {
+                    apply_round(track, (round + 1) & 1, local, rows);
+                }
+                more = thread::sync_threads_or(active);
                 round += 1;
             }
         } else {
@@ -251,42 +256,6 @@ impl<T: Scalar, const P: usize, const MATRICES: usize> BlockMemory<T, P, MATRICE
             track.set_unconverged(thread, chaser.unconverged());
         }
         thread::sync_threads();
-    }
-
-    /// Logs a round; returns whether any problem of the block was at work.
-    #[inline(always)]
-    fn log_round(&self, chases: bool, chaser: &mut Chaser, buffer: u32) -> bool {
-        let active = chases && chaser.is_active();
-        if chases {
-            let mut sweep = 0;
-            while sweep < sweeps_a_round(P) as u32 {
-                chaser.sweep::<T::Real, true>(&self.track, buffer, sweep);
-                sweep += 1;
-            }
-        }
-        thread::sync_threads_or(active)
-    }
-
-    /// Logs round `round + 1` and applies round `round`.
-    #[inline(always)]
-    fn log_round_behind(
-        &self,
-        chases: bool,
-        chaser: &mut Chaser,
-        round: u32,
-        local: u32,
-        row: &mut [T; P],
-    ) -> bool {
-        let active = chases && chaser.is_active();
-        if chases {
-            let mut sweep = 0;
-            while sweep < sweeps_a_round(P) as u32 {
-                chaser.sweep::<T::Real, true>(&self.track, (round + 1) & 1, sweep);
-                sweep += 1;
-            }
-        }
-        apply_round::<T, P>(&self.track, round & 1, local, row);
-        thread::sync_threads_or(active)
     }
 
     #[inline(always)]

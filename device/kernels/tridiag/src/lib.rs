@@ -1,8 +1,12 @@
 //! Tridiagonal eigensolver kernels: `steqr` for n <= 32, one module a form.
 
-// Kernels take their matrices' shapes as arguments.
-#![allow(clippy::too_many_arguments)]
+// Index loops: an iterator by value would put a register array into local memory.
+#![allow(clippy::needless_range_loop)]
 
+mod arguments;
+mod block;
+mod lane;
+pub mod steqr_cta_decoupled;
 pub mod steqr_cta_flat;
 pub mod steqr_cta_lockstep;
 pub mod steqr_cta_nested;
@@ -14,4 +18,5 @@ pub static KERNELS: &[&cuda_std::launch::KernelInfo] = &[
     &steqr_cta_nested::steqr_cta_nested::KERNEL,
     &steqr_cta_flat::steqr_cta_flat::KERNEL,
     &steqr_cta_lockstep::steqr_cta_lockstep::KERNEL,
+    &steqr_cta_decoupled::steqr_cta_decoupled::KERNEL,
 ];

@@ -1,6 +1,7 @@
 //! `steqr_cta_flat`: a cursor in place of the nest, so that the tiles of a warp sweep together.
 
-use crate::tile::{Arguments, solve};
+use crate::arguments::Arguments;
+use crate::tile::solve;
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 use device_linalg::steqr_cta::{Explicit, Flat, ParlettGray};

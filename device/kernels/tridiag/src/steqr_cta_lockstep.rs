@@ -1,6 +1,7 @@
 //! `steqr_cta_lockstep`: every phase under a vote of the warp, the chase padded.
 
-use crate::tile::{Arguments, solve};
+use crate::arguments::Arguments;
+use crate::tile::solve;
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 use device_linalg::steqr_cta::{Explicit, Lockstep, ParlettGray};

@@ -1,55 +1,11 @@
 //! One problem a tile: in, solve, out. What the cooperative forms share.
 
+use crate::arguments::{Arguments, kronecker};
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
-use device_linalg::layout::{Items, item_index, steqr_elements};
+use device_linalg::layout::{item_index, steqr_elements};
 use device_linalg::output::{Columns, ascending_position};
 use device_linalg::steqr_cta::{Form, NoBasis, Options, SharedBasis, Shift, Tridiagonal, Update};
-
-/// The kernels' arguments.
-#[derive(Clone, Copy)]
-pub struct Arguments<T> {
-    pub d: GlobalMut<T>,
-    pub e: Global<T>,
-    pub q: GlobalMut<T>,
-    pub status: GlobalMut<i32>,
-    pub n: u32,
-    pub ld: u32,
-    pub stride: u64,
-    pub batch: u64,
-    pub sweeps_per_value: u32,
-    pub wilkinson: u32,
-    pub back_transform: u32,
-    pub sort: u32,
-}
-
-impl<T: Real> Arguments<T> {
-    /// The batch of `q`.
-    #[inline(always)]
-    pub fn items(&self) -> Items {
-        Items { n: self.n, ld: self.ld, stride: self.stride, batch: self.batch }
-    }
-
-    /// Diagonal, or eigenvalues, of an item.
-    #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    pub fn diagonal(&self, item: u64) -> GlobalMut<T> {
-        self.d.at(item as usize * self.n as usize)
-    }
-
-    /// Element `i` of an item's off-diagonal.
-    #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    pub fn coupling(&self, item: u64, i: u32) -> T {
-        self.e.get(item as usize * (self.n as usize - 1) + i as usize)
-    }
-
-    /// The item's basis.
-    #[inline(always)]
-    pub fn basis(&self, item: u64) -> GlobalMut<T> {
-        self.q.at((item * self.stride) as usize)
-    }
-}
 
 /// Solves this tile's problem. A tile past the batch, or with bad input, goes through as an empty problem, so that
 /// collectives may name the whole warp.
@@ -160,9 +116,4 @@ fn fill<T: Real + Scalar<Real = T>, const P: usize>(
         }
         basis.row.set(j * basis.ld, x);
     }
-}
-
-#[inline(always)]
-fn kronecker<R: Real>(equal: bool) -> R {
-    if equal { R::ONE } else { R::ZERO }
 }

@@ -1,10 +1,7 @@
 //! The scalar QL iteration of one lane.
 
 use super::Track;
-use crate::givens::lartg;
-use crate::steqr_cta::deflate::Corner;
-use crate::steqr_cta::shift::shift;
-use crate::steqr_cta::{Options, Shift};
+use super::scalar::{negligible, rotation, shift};
 use cuda_std::math::Real;
 
 /// One lane's iteration on one problem.
@@ -15,22 +12,21 @@ pub struct Chaser {
     /// Bit `i` is set where the coupling of rows `i` and `i + 1` still counts.
     coupled: u32,
     sweeps_left: u32,
-    shift: Shift,
 }
 
 impl Chaser {
     /// Nothing to do.
     #[inline(always)]
     pub fn idle(matrix: u32) -> Self {
-        Chaser { matrix, coupled: 0, sweeps_left: 0, shift: Shift::Lapack }
+        Chaser { matrix, coupled: 0, sweeps_left: 0 }
     }
 
     /// The iteration on rows `first..first + n` of problem `matrix`; tests every coupling once.
     ///
-    /// The problem is scaled to norm about 1, so squares underflow only where nothing is lost by norm.
+    /// The problem is scaled to a norm whose square is safe, so squares underflow only where nothing is lost.
     #[inline(always)]
-    pub fn start<R: Real>(track: &Track<R>, matrix: u32, first: u32, n: u32, options: Options) -> Self {
-        let mut chaser = Chaser { matrix, coupled: 0, sweeps_left: options.max_sweeps, shift: options.shift };
+    pub fn start<R: Real>(track: &Track<R>, matrix: u32, first: u32, n: u32, max_sweeps: u32) -> Self {
+        let mut chaser = Chaser { matrix, coupled: 0, sweeps_left: max_sweeps };
         let mut i = first;
         while i + 1 < first + n {
             let (d0, d1) = (chaser.get(track, track.d, i), chaser.get(track, track.d, i + 1));
@@ -53,6 +49,16 @@ impl Chaser {
         self.coupled != 0 && self.sweeps_left != 0
     }
 
+    /// Logs a round of sweeps in `buffer`.
+    #[inline(always)]
+    pub fn log_round<R: Real>(&mut self, track: &Track<R>, buffer: u32) {
+        let mut sweep = 0;
+        while sweep < track.sweeps {
+            self.sweep::<R, true>(track, buffer, sweep);
+            sweep += 1;
+        }
+    }
+
     /// Runs one sweep on the first open block and logs it in `buffer` at `sweep`; an empty span when done.
     #[inline(always)]
     pub fn sweep<R: Real, const LOG: bool>(&mut self, track: &Track<R>, buffer: u32, sweep: u32) {
@@ -70,12 +76,16 @@ impl Chaser {
     }
 
     /// The sweep in Parlett-Gray form, as dsteqr: scalars `g`, `p`, `c`, `s` run up the band.
+    ///
+    /// The next row's elements are loaded before this row's are stored: the chain of rotations need not wait for
+    /// shared memory.
     #[inline(always)]
     fn chase<R: Real, const LOG: bool>(&mut self, track: &Track<R>, l: u32, m: u32, buffer: u32, sweep: u32) {
         let d_l = self.get(track, track.d, l);
-        let corner = Corner { d0: d_l, e0: self.get(track, track.e, l), d1: self.get(track, track.d, l + 1) };
-        let mu = shift(self.shift, corner);
+        let mu = shift(d_l, self.get(track, track.e, l), self.get(track, track.d, l + 1));
         let mut d_high = self.get(track, track.d, m);
+        let mut e = self.get(track, track.e, m - 1);
+        let mut d_low = self.get(track, track.d, m - 1);
         let mut g = d_high - mu;
         let (mut c, mut s, mut p) = (R::ONE, R::ONE, R::ZERO);
         // Diagonal of the row above the one in work, for the deflation test.
@@ -83,11 +93,11 @@ impl Chaser {
         let mut i = m;
         while i > l {
             i -= 1;
-            let e = self.get(track, track.e, i);
-            let d_low = self.get(track, track.d, i);
+            let next = if i > 0 { i - 1 } else { 0 };
+            let (e_next, d_next) = (self.get(track, track.e, next), self.get(track, track.d, next));
             let b = c * e;
-            let rotation = lartg(g, s * e);
-            (c, s) = (rotation.c, rotation.s);
+            let turn = rotation(g, s * e);
+            (c, s) = (turn.c, turn.s);
             let high = d_high - p;
             let t = (d_low - high).mul_add(s, R::TWO * c * b);
             p = s * t;
@@ -95,8 +105,8 @@ impl Chaser {
             g = c.mul_add(t, -b);
             self.set(track, track.d, i + 1, d_new);
             if i + 1 < m {
-                self.set(track, track.e, i + 1, rotation.r);
-                self.test(i + 1, rotation.r, d_new, d_done);
+                self.set(track, track.e, i + 1, turn.r);
+                self.test(i + 1, turn.r, d_new, d_done);
             }
             if LOG {
                 let pairs = track.log.as_pairs();
@@ -104,6 +114,8 @@ impl Chaser {
             }
             d_done = d_new;
             d_high = d_low;
+            e = e_next;
+            d_low = d_next;
         }
         let d_new = d_high - p;
         self.set(track, track.d, l, d_new);
@@ -129,11 +141,4 @@ impl Chaser {
     fn set<R: Real>(&self, track: &Track<R>, part: cuda_std::Shared<R>, i: u32, x: R) {
         part.set(i * track.matrices + self.matrix, x)
     }
-}
-
-/// dsteqr's test on squares: `e^2 <= u^2 |d0| |d1| + safmin`.
-#[inline(always)]
-fn negligible<R: Real>(e: R, d0: R, d1: R) -> bool {
-    let scaled = R::UNIT_ROUNDOFF * d0.abs() * (R::UNIT_ROUNDOFF * d1.abs());
-    e * e <= scaled + R::SAFE_MIN
 }

@@ -9,6 +9,7 @@
 
 mod apply;
 mod chaser;
+pub mod scalar;
 
 pub use apply::apply_round;
 pub use chaser::Chaser;
@@ -20,7 +21,7 @@ use cuda_std::shared::Shared;
 /// `i * matrices + m`, so that the lanes of the chasing warp meet different banks.
 #[derive(Clone, Copy, Debug)]
 pub struct Track<R> {
-    /// Problems of the block, at most 32.
+    /// Problems of the block.
     pub matrices: u32,
     /// Diagonals: `order` elements a problem.
     pub d: Shared<R>,

@@ -1,0 +1,326 @@
+//! A block of problems, chased by one warp and applied by the others.
+
+use crate::arguments::{Arguments, kronecker, split_index};
+use crate::steqr_cta_decoupled::{matrices, threads};
+use cuda_std::partition::Tile;
+use cuda_std::prelude::*;
+use device_linalg::output::signs;
+use device_linalg::steqr_cta::decoupled::{Chaser, Track, apply_round, track_bytes};
+
+/// Sweeps a round of the log: near 16 KB of f32 in both buffers.
+const fn sweeps_a_round(p: usize, vectors: bool) -> usize {
+    if !vectors {
+        0
+    } else if p == 16 {
+        2
+    } else {
+        1
+    }
+}
+
+/// What the chasing lane tells the lanes behind it of a problem.
+const REVERSED: u32 = 1;
+const BAD: u32 = 2;
+
+pub const fn shared_bytes(p: usize, rows: usize, bytes: usize, vectors: bool) -> usize {
+    let matrices = matrices(p, rows);
+    track_bytes(bytes, p, matrices, sweeps_a_round(p, vectors)) + matrices * (4 + bytes)
+}
+
+/// The block's shared memory.
+#[derive(Clone, Copy)]
+struct BlockMemory<T> {
+    track: Track<T>,
+    /// What the problem's rows were multiplied by, behind the common factor.
+    scale: Shared<T>,
+    flags: Shared<u32>,
+}
+
+impl<T: Real> BlockMemory<T> {
+    #[inline(always)]
+    fn carve<const P: usize, const ROWS: usize, const VECTORS: bool>() -> Self {
+        let (matrices, sweeps) = const { (matrices(P, ROWS), sweeps_a_round(P, VECTORS)) };
+        let behind = track_bytes(size_of::<T>(), P, matrices, sweeps);
+        // SAFETY: the launch gives shared_bytes: the track, a scale and flags for each problem.
+        unsafe {
+            BlockMemory {
+                track: Track::carve(0, P, matrices, sweeps),
+                scale: dynamic_shared_mem::<T>(behind, matrices),
+                flags: dynamic_shared_mem::<u32>(behind + matrices * size_of::<T>(), matrices),
+            }
+        }
+    }
+}
+
+/// Solves the block's problems.
+#[inline(always)]
+pub fn solve<T, const P: usize, const ROWS: usize, const VECTORS: bool>(arguments: Arguments<T>)
+where
+    T: Real + Scalar<Real = T>,
+{
+    let (matrices, threads) = const { (matrices(P, ROWS) as u32, threads(P, ROWS) as u32) };
+    let memory = BlockMemory::carve::<P, ROWS, VECTORS>();
+    let track = &memory.track;
+    let thread = thread::thread_idx_x();
+    let n = arguments.n;
+    let first = thread::block_idx_x() as u64 * matrices as u64;
+    let left = arguments.batch - first;
+    let here = if left < matrices as u64 { left as u32 } else { matrices };
+    load(&arguments, track, first, here, threads);
+    thread::sync_threads();
+
+    let chases = thread < here;
+    let mut chaser = Chaser::idle(thread);
+    if chases {
+        let order = memory.prepare(thread, n);
+        chaser = Chaser::start(track, thread, 0, order, n * arguments.sweeps_per_value);
+    }
+    if VECTORS {
+        thread::sync_threads();
+        if thread < 32 {
+            log(track, &mut chaser, chases);
+        } else {
+            let tile = Tile::native((P / ROWS) as u32);
+            let local = (thread - 32) / (P / ROWS) as u32;
+            apply::<T, P, ROWS>(tile, &arguments, &memory, (first, local), local < here);
+        }
+    } else {
+        while chaser.is_active() {
+            chaser.sweep::<T, false>(track, 0, 0);
+        }
+        if chases {
+            memory.sort_values(thread, n, arguments.sort != 0);
+        }
+    }
+    if chases {
+        let bad = memory.flags.get(thread) & BAD != 0;
+        let status = if bad { -1 } else { chaser.unconverged() as i32 };
+        arguments.status.set((first + thread as u64) as usize, status);
+    }
+    thread::sync_threads();
+    store_values(&arguments, track, first, here, threads);
+}
+
+/// The role of the chasing warp: logs round after round, one ahead of what is applied.
+#[inline(always)]
+fn log<T: Real>(track: &Track<T>, chaser: &mut Chaser, chases: bool) {
+    let (mut buffer, mut more) = (0, true);
+    while more {
+        let active = chases && chaser.is_active();
+        if chases {
+            chaser.log_round(track, buffer);
+        }
+        more = thread::sync_roles_or(active);
+        buffer ^= 1;
+    }
+}
+
+/// The role of the other warps: holds the rows of a basis and applies what is logged.
+#[inline(always)]
+fn apply<T, const P: usize, const ROWS: usize>(
+    tile: Tile,
+    arguments: &Arguments<T>,
+    memory: &BlockMemory<T>,
+    (first, local): (u64, u32),
+    live: bool,
+) where
+    T: Real + Scalar<Real = T>,
+{
+    let mut rows = [[T::from_real(kronecker(false)); P]; ROWS];
+    if live {
+        start::<T, P, ROWS>(tile, arguments, memory, first, local, &mut rows);
+    }
+    // The first round is logged with nothing to apply.
+    let mut more = thread::sync_roles_or(false);
+    let mut buffer = 0;
+    while more {
+        if live {
+            apply_round(&memory.track, buffer, local, &mut rows);
+        }
+        more = thread::sync_roles_or(false);
+        buffer ^= 1;
+    }
+    if live {
+        finish::<T, P, ROWS>(tile, arguments, memory, first, local, &rows);
+    }
+}
+
+/// Calls `f(element, problem, row)` for this thread's share of `rows` elements of each of `problems` problems.
+#[inline(always)]
+fn for_each(problems: u32, rows: u32, threads: u32, mut f: impl FnMut(u32, u32, u32)) {
+    let mut element = thread::thread_idx_x();
+    while element < problems * rows {
+        let (problem, row) = split_index(element, rows);
+        f(element, problem, row);
+        element += threads;
+    }
+}
+
+#[inline(always)]
+fn load<T: Real>(arguments: &Arguments<T>, track: &Track<T>, first: u64, here: u32, threads: u32) {
+    let n = arguments.n;
+    let d = arguments.diagonal(first);
+    for_each(here, n, threads, |element, problem, row| {
+        track.d.set(row * track.matrices + problem, d.get(element as usize));
+        if row + 1 < n {
+            track.e.set(row * track.matrices + problem, arguments.coupling(first + problem as u64, row));
+        }
+    });
+}
+
+/// The values stand sorted in the place of the off-diagonals.
+#[inline(always)]
+fn store_values<T: Real>(arguments: &Arguments<T>, track: &Track<T>, first: u64, here: u32, threads: u32) {
+    let d = arguments.diagonal(first);
+    for_each(here, arguments.n, threads, |element, problem, row| {
+        d.set(element as usize, track.e.get(row * track.matrices + problem));
+    });
+}
+
+impl<T: Real> BlockMemory<T> {
+    /// Scales problem `matrix` and turns it so that its smaller end comes first; returns the order to solve, 0 where
+    /// the input is not finite.
+    #[inline(always)]
+    fn prepare(&self, matrix: u32, n: u32) -> u32 {
+        let track = &self.track;
+        let at = |i: u32| i * track.matrices + matrix;
+        let (mut finite, mut norm) = (true, T::ZERO);
+        for i in 0..n {
+            let d = track.d.get(at(i));
+            let e = if i + 1 < n { track.e.get(at(i)) } else { T::ZERO };
+            finite &= d.is_finite() && e.is_finite();
+            norm = norm.max(d.abs()).max(e.abs());
+        }
+        let scale = norm.normalizer();
+        let reversed = finite && track.d.get(at(n - 1)).abs() < track.d.get(at(0)).abs();
+        let up = |x: T| x * scale * T::HIGH_NORM;
+        let mut i = 0;
+        // Row i and the one that takes its place where the problem is turned.
+        while 2 * i < n {
+            let j = n - 1 - i;
+            let (x, y) = (up(track.d.get(at(i))), up(track.d.get(at(j))));
+            track.d.set(at(i), if reversed { y } else { x });
+            track.d.set(at(j), if reversed { x } else { y });
+            i += 1;
+        }
+        i = 0;
+        while 2 * i + 1 < n {
+            let j = n - 2 - i;
+            let (x, y) = (up(track.e.get(at(i))), up(track.e.get(at(j))));
+            track.e.set(at(i), if reversed { y } else { x });
+            track.e.set(at(j), if reversed { x } else { y });
+            i += 1;
+        }
+        self.scale.set(matrix, scale.recip());
+        let turned = if reversed { REVERSED } else { 0 };
+        self.flags.set(matrix, if finite { turned } else { BAD });
+        if finite { n } else { 0 }
+    }
+
+    /// The eigenvalue that stands in row `i`, in the scale of the input.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    fn value(&self, matrix: u32, i: u32) -> T {
+        let bad = self.flags.get(matrix) & BAD != 0;
+        let x = self.track.d.get(i * self.track.matrices + matrix) * T::HIGH_NORM.recip();
+        if bad { T::NAN } else { x * self.scale.get(matrix) }
+    }
+
+    /// Where the eigenvalue in row `i` goes: its place among the ascending ones, or the row of the input.
+    #[inline(always)]
+    fn position(&self, matrix: u32, n: u32, i: u32, sort: bool) -> u32 {
+        if !sort {
+            return if self.flags.get(matrix) & REVERSED != 0 { n - 1 - i } else { i };
+        }
+        let at = |i: u32| self.track.d.get(i * self.track.matrices + matrix);
+        let own = at(i);
+        let mut position = 0;
+        for j in 0..n {
+            let other = at(j);
+            position += (other < own || (other == own && j < i)) as u32;
+        }
+        // Nothing compares with NaN.
+        if self.flags.get(matrix) & BAD != 0 { i } else { position }
+    }
+
+    /// Puts the values where [`store_values`] looks for them.
+    #[inline(always)]
+    fn sort_values(&self, matrix: u32, n: u32, sort: bool) {
+        for i in 0..n {
+            let position = self.position(matrix, n, i, sort);
+            self.track.e.set(position * self.track.matrices + matrix, self.value(matrix, i));
+        }
+    }
+}
+
+/// This lane's rows of the basis to start from: rows `rank`, `rank + P / ROWS`, ...; columns in the problem's order.
+#[inline(always)]
+fn start<T, const P: usize, const ROWS: usize>(
+    tile: Tile,
+    arguments: &Arguments<T>,
+    memory: &BlockMemory<T>,
+    first: u64,
+    local: u32,
+    rows: &mut [[T; P]; ROWS],
+) where
+    T: Real + Scalar<Real = T>,
+{
+    let n = arguments.n;
+    let reversed = memory.flags.get(local) & REVERSED != 0;
+    let matrix = arguments.basis(first + local as u64);
+    for c in 0..P {
+        // A branch a column: addresses of all columns at once would take the registers that the rows need.
+        if (c as u32) < n {
+            let column = if reversed { n - 1 - c as u32 } else { c as u32 };
+            for r in 0..ROWS {
+                let row = tile.rank() + (r * P / ROWS) as u32;
+                let mut x = T::from_real(kronecker(row == column));
+                if arguments.back_transform != 0 && row < n {
+                    x = matrix.get(column as usize * arguments.ld as usize + row as usize);
+                }
+                rows[r][c] = x;
+            }
+        }
+    }
+}
+
+/// Writes the columns to their places with the sign convention, and the values to the track.
+#[inline(always)]
+fn finish<T, const P: usize, const ROWS: usize>(
+    tile: Tile,
+    arguments: &Arguments<T>,
+    memory: &BlockMemory<T>,
+    first: u64,
+    local: u32,
+    rows: &[[T; P]; ROWS],
+) where
+    T: Real + Scalar<Real = T>,
+{
+    let n = arguments.n;
+    let lanes = const { (P / ROWS) as u32 };
+    let bad = memory.flags.get(local) & BAD != 0;
+    // Column rank + k * lanes of each k is this lane's to place.
+    let mut positions = [0; ROWS];
+    for k in 0..ROWS {
+        let column = tile.rank() + k as u32 * lanes;
+        if column < n {
+            positions[k] = memory.position(local, n, column, arguments.sort != 0);
+            memory.track.e.set(positions[k] * memory.track.matrices + local, memory.value(local, column));
+        }
+    }
+    let matrix = arguments.basis(first + local as u64);
+    for c in 0..P {
+        // A branch a column, as in `start`.
+        if (c as u32) < n {
+            let target = tile.shuffle_idx(positions[c / (P / ROWS)], (c % (P / ROWS)) as u32);
+            let sign = signs(tile, rows, c);
+            for r in 0..ROWS {
+                let row = tile.rank() + r as u32 * lanes;
+                if row < n {
+                    let x = if bad { T::from_real(<T as Real>::NAN) } else { rows[r][c].scale(sign) };
+                    matrix.set(target as usize * arguments.ld as usize + row as usize, x);
+                }
+            }
+        }
+    }
+}

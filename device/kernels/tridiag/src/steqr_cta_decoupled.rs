@@ -1,0 +1,115 @@
+//! `steqr_cta_decoupled`: one lane chases one matrix.
+
+use crate::arguments::Arguments;
+use crate::{block, lane};
+use cuda_std::prelude::*;
+
+/// Rows of the basis a lane that pay best: all of them where the chasing lane holds them itself.
+pub const fn rows(p: usize, bytes: usize, vectors: bool) -> usize {
+    match (p, bytes) {
+        _ if p <= 8 || !vectors => p,
+        (16, 4) => 4,
+        (16, _) => 2,
+        (_, 4) => 2,
+        _ => 1,
+    }
+}
+
+/// Problems of a block.
+pub const fn matrices(p: usize, rows: usize) -> usize {
+    if p == 32 && rows < p { 16 } else { 32 }
+}
+
+/// Threads of a block: a chasing warp, and the lanes that apply.
+pub const fn threads(p: usize, rows: usize) -> usize {
+    if rows == p { 32 } else { 32 + matrices(p, rows) * p / rows }
+}
+
+/// Bytes of shared memory of a block.
+pub const fn shared_bytes(p: usize, rows: usize, bytes: usize, vectors: bool) -> usize {
+    if p <= 8 { lane::shared_bytes(p, bytes, vectors) } else { block::shared_bytes(p, rows, bytes, vectors) }
+}
+
+/// Eigenvalues and vectors of real symmetric tridiagonal matrices, n <= `P`.
+///
+/// # Layout and shapes
+/// `d`: `batch * n` diagonal elements, overwritten by the eigenvalues. `e`: `batch * (n - 1)` off-diagonal
+/// elements, only read. `q` (`VECTORS`): column-major `n` by `n` matrices, leading dimension `ld`, `stride` elements
+/// apart; where `back_transform` is not 0 the basis to start from, else only written: its columns become the
+/// vectors. `status`: 0, the number of off-diagonals that did not converge, or -1 where `d` or `e` is not finite
+/// (outputs are then NaN). `sort` 0 leaves the values in the order in which they were found.
+///
+/// # Lanes
+/// `P <= 8`: one lane an item, everything in registers. Above with vectors: lane `m` of warp 0 chases problem `m` of
+/// the block and logs its rotations; behind it `P / ROWS` lanes a problem hold `ROWS` rows each and apply them. Values
+/// only: one lane an item.
+///
+/// # Shared memory
+/// [`shared_bytes`] a block: staging, or diagonals, off-diagonals and the rotation log.
+///
+/// # Synchronisation
+/// `P <= 8`: `sync_warp`. Above: a block barrier a round of the chase; all threads stay to the end.
+///
+/// # Numerics
+/// Implicit QL in Parlett and Gray's form, from the end of smaller magnitude of the whole matrix, scaled by a power of
+/// two; at most `n * sweeps_per_value` sweeps. The shift is the eigenvalue of the leading 2x2 block, whatever
+/// `wilkinson` says: both formulas name the same number. The component of largest modulus of each vector is
+/// positive.
+///
+/// # Safety
+/// The views cover the items; the launch gives the shared memory and the [`threads`].
+///
+/// # Source
+/// LAPACK's `dsteqr`; decoupling: `docs/algorithms/steqr.md`.
+#[kernel(
+    group(T = [f32, f64], P = [4], ROWS = [4], VECTORS = [true, false], launch_bounds(32)),
+    group(T = [f32, f64], P = [8], ROWS = [8], VECTORS = [true, false], launch_bounds(32)),
+    group(T = [f32], P = [16], ROWS = [4], VECTORS = [true], launch_bounds(160, 4)),
+    group(T = [f32, f64], P = [16], ROWS = [2], VECTORS = [true], launch_bounds(288, 2)),
+    group(T = [f64], P = [16], ROWS = [4], VECTORS = [true], launch_bounds(160, 2)),
+    group(T = [f32], P = [32], ROWS = [4], VECTORS = [true], launch_bounds(160, 2)),
+    group(T = [f32], P = [32], ROWS = [2], VECTORS = [true], launch_bounds(288, 2)),
+    group(T = [f64], P = [32], ROWS = [2], VECTORS = [true], launch_bounds(288, 1)),
+    group(T = [f64], P = [32], ROWS = [1], VECTORS = [true], launch_bounds(544, 1)),
+    group(T = [f32, f64], P = [16], ROWS = [16], VECTORS = [false], launch_bounds(32)),
+    group(T = [f32, f64], P = [32], ROWS = [32], VECTORS = [false], launch_bounds(32))
+)]
+pub unsafe fn steqr_cta_decoupled<
+    T: Real + Scalar<Real = T>,
+    const P: usize,
+    const ROWS: usize,
+    const VECTORS: bool,
+>(
+    d: GlobalMut<T>,
+    e: Global<T>,
+    q: GlobalMut<T>,
+    status: GlobalMut<i32>,
+    n: u32,
+    ld: u32,
+    stride: u64,
+    batch: u64,
+    sweeps_per_value: u32,
+    wilkinson: u32,
+    back_transform: u32,
+    sort: u32,
+) {
+    let arguments = Arguments {
+        d,
+        e,
+        q,
+        status,
+        n,
+        ld,
+        stride,
+        batch,
+        sweeps_per_value,
+        wilkinson,
+        back_transform,
+        sort,
+    };
+    if P <= 8 {
+        lane::solve::<T, P, VECTORS>(arguments);
+    } else {
+        block::solve::<T, P, ROWS, VECTORS>(arguments);
+    }
+}
