@@ -1,15 +1,20 @@
 //! Whole jobs on host matrices: upload, solve, download.
 
+mod parts;
+mod tridiagonal;
+
+pub use tridiagonal::{EighTridiagonalOptions, eigh_tridiagonal, eigh_tridiagonal_with};
+
 use crate::batch::{Batch, BatchRef, Layout};
-use crate::device::Device;
-use crate::error::{Error, Result};
+use crate::error::Result;
 use crate::memory::{DeviceBatch, DeviceBuffer};
-use crate::ops::syev::{Decided, Decision, Problem};
-use crate::ops::{Jobz, Target, Uplo};
+use crate::ops::syev::{Decided, Problem};
+use crate::ops::{Decision, Jobz, Target, Uplo};
 use crate::queue::Queue;
-use crate::routes::{Pin, RouteError, tune};
+use crate::routes::Pin;
 use crate::scalar::Scalar;
 use crate::status::Status;
+use parts::{in_parts, or_cpu, part_items};
 
 /// How [`eigh_with`] solves.
 #[derive(Clone, Debug, Default)]
@@ -25,9 +30,9 @@ pub struct EighOptions {
     pub or_cpu: bool,
 }
 
-/// Eigenvalues and eigenvectors of a batch.
+/// Eigenvalues and eigenvectors of a batch of problems `P`: matrices unless said otherwise.
 #[derive(Clone, Debug)]
-pub struct Eigh<T: Scalar> {
+pub struct Eigh<T: Scalar, P = Problem> {
     /// n ascending eigenvalues an item, item after item.
     pub values: Vec<T::Real>,
     /// Column k of an item is the vector of its k-th eigenvalue; `None` for values only.
@@ -35,16 +40,16 @@ pub struct Eigh<T: Scalar> {
     /// One status an item; an item that failed has NaN values and vectors.
     pub status: Vec<Status>,
     /// The family that solved it, and why it was taken.
-    pub route: Decision,
+    pub route: Decision<P>,
 }
 
-impl<T: Scalar> Eigh<T> {
+impl<T: Scalar, P> Eigh<T, P> {
     /// The eigenvalues of an item, ascending.
     ///
     /// # Panics
     /// Outside the batch.
     pub fn values_of(&self, item: usize) -> &[T::Real] {
-        let n = self.route.problem.n;
+        let n = self.values.len().checked_div(self.status.len()).unwrap_or(0);
         &self.values[item * n..(item + 1) * n]
     }
 
@@ -95,18 +100,12 @@ pub fn eigh_with<'a, T: Scalar>(
     let batch = a.layout().batch();
     let problem = Problem { dtype: T::DTYPE, n, batch, jobz: options.jobz, uplo: options.uplo };
     let values = problem.values()?;
-    match Decided::new(&problem, &Target::of(queue), options.route.as_ref()) {
-        Ok(decided) => solve_parts(queue, a, values, decided),
-        Err(Error::Route(RouteError::None { shape, .. }))
-            if options.or_cpu && queue.device() != Device::Cpu =>
-        {
-            let mut decided = Decided::new(&problem, &Target::CPU, None)?;
-            let device = queue.device();
-            decided.decision.note = Some(format!("no family can run {shape} on {device}: the CPU solves it"));
-            solve_parts(&Queue::cpu(), a, values, decided)
-        }
-        Err(error) => Err(error),
-    }
+    let decide = |target: &Target, route: Option<&Pin>| Decided::new(&problem, target, route);
+    let (decided, cpu) = or_cpu(queue, options.or_cpu, options.route.as_ref(), decide)?;
+    let Some((cpu, note)) = cpu else { return solve_parts(queue, a, values, decided) };
+    let mut decided = decided;
+    decided.decision.note = Some(note);
+    solve_parts(&cpu, a, values, decided)
 }
 
 /// Solves the batch in as many parts as the memory asks for. The family was
@@ -123,17 +122,10 @@ fn solve_parts<T: Scalar>(
         vectors: (jobz == Jobz::V).then(|| Batch::zeros(n, n, batch)),
         status: vec![0; batch],
     };
-    let mut part = part_items::<T>(queue, &decided)?;
-    let mut first = 0;
-    while first < batch {
-        let count = part.min(batch - first);
-        match solve_part(queue, a, first, count, &decided, &mut out) {
-            Ok(()) => first += count,
-            // Fragmentation, or another process: half as many items need half as much.
-            Err(Error::OutOfMemory { .. }) if count > 1 => part = count / 2,
-            Err(error) => return Err(error),
-        }
-    }
+    let workspace = decided.plan(batch, &Target::of(queue))?.workspace_bytes.div_ceil(batch.max(1));
+    let arrays = n * n * size_of::<T>() + n * size_of::<T::Real>() + size_of::<i32>();
+    let part = part_items(queue, batch, arrays + workspace)?;
+    in_parts(batch, part, |first, count| solve_part(queue, a, first, count, &decided, &mut out))?;
     let status = out.status.into_iter().map(Status).collect();
     Ok(Eigh { values: out.values, vectors: out.vectors, status, route: decided.decision })
 }
@@ -142,21 +134,6 @@ struct Output<T: Scalar> {
     values: Vec<T::Real>,
     vectors: Option<Batch<T>>,
     status: Vec<i32>,
-}
-
-/// Items of one part: the tuning parameter, or what three quarters of the
-/// GPU's free memory hold.
-fn part_items<T: Scalar>(queue: &Queue, decided: &Decided) -> Result<usize> {
-    let Problem { n, batch, .. } = decided.decision.problem;
-    if let Some(items) = tune::CHUNK_ITEMS.from_env()? {
-        return Ok(items as usize);
-    }
-    let Some(memory) = queue.memory_info()? else { return Ok(batch.max(1)) };
-    let target = Target::of(queue);
-    let workspace = decided.plan(batch, &target)?.workspace_bytes.div_ceil(batch.max(1));
-    let arrays = n * n * size_of::<T>() + n * size_of::<T::Real>() + size_of::<i32>();
-    let fit = memory.free / 4 * 3 / (arrays + workspace).max(1) as u64;
-    Ok(usize::try_from(fit).unwrap_or(usize::MAX).clamp(1, batch.max(1)))
 }
 
 fn solve_part<T: Scalar>(

@@ -69,8 +69,6 @@ impl<P> fmt::Display for Decision<P> {
 }
 
 /// A solve of a problem `P` with every parameter fixed: the workspace query and the launch share it.
-///
-/// Its text is the family with all its parameters, as a pin would name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Plan<P> {
     /// The problem.
@@ -81,16 +79,6 @@ pub struct Plan<P> {
     pub params: Params,
     /// Bytes that the launch takes of the queue's workspace.
     pub workspace_bytes: usize,
-}
-
-impl<P> fmt::Display for Plan<P> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.params.is_empty() {
-            f.pad(self.family)
-        } else {
-            f.pad(&format!("{}:{}", self.family, self.params))
-        }
-    }
 }
 
 fn can_run<P: Routed>(

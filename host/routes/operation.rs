@@ -200,6 +200,11 @@ impl Candidate {
         Ok(Candidate { family: Handle(family), params })
     }
 
+    /// The same family with these parameters, which are the family's own.
+    pub(crate) fn with_params(&self, params: Params) -> Self {
+        Candidate { family: self.family, params }
+    }
+
     /// The family.
     pub fn family(&self) -> &'static Family {
         self.family.0

@@ -1,0 +1,76 @@
+//! Batches that pass through a device in parts, and the CPU in a device's place.
+
+use crate::device::Device;
+use crate::error::{Error, Result};
+use crate::ops::Target;
+use crate::queue::Queue;
+use crate::routes::{Pin, RouteError, tune};
+
+/// Items of one part: the tuning parameter, or what three quarters of the
+/// GPU's free memory hold.
+pub(super) fn part_items(queue: &Queue, batch: usize, item_bytes: usize) -> Result<usize> {
+    if let Some(items) = tune::CHUNK_ITEMS.from_env()? {
+        return Ok(items as usize);
+    }
+    let Some(memory) = queue.memory_info()? else { return Ok(batch.max(1)) };
+    let fit = memory.free / 4 * 3 / item_bytes.max(1) as u64;
+    Ok(usize::try_from(fit).unwrap_or(usize::MAX).clamp(1, batch.max(1)))
+}
+
+/// Calls `solve(first, count)` for parts of at most `part` items, smaller ones where memory runs out.
+pub(super) fn in_parts(
+    batch: usize,
+    mut part: usize,
+    mut solve: impl FnMut(usize, usize) -> Result<()>,
+) -> Result<()> {
+    let mut first = 0;
+    while first < batch {
+        let count = part.min(batch - first);
+        match solve(first, count) {
+            Ok(()) => first += count,
+            // Fragmentation, or another process: half as many items need half as much.
+            Err(Error::OutOfMemory { .. }) if count > 1 => part = count / 2,
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Decides for the queue's device, or for the CPU where no family there can run the shape and the caller allows
+/// it: then the CPU's queue and a note come too. A pin that cannot run stays an error.
+pub(super) fn or_cpu<D>(
+    queue: &Queue,
+    allowed: bool,
+    route: Option<&Pin>,
+    decide: impl Fn(&Target, Option<&Pin>) -> Result<D>,
+) -> Result<(D, Option<(Queue, String)>)> {
+    let device = queue.device();
+    match decide(&Target::of(queue), route) {
+        Ok(decided) => Ok((decided, None)),
+        Err(Error::Route(RouteError::None { shape, .. })) if allowed && device != Device::Cpu => {
+            let note = format!("no family can run {shape} on {device}: the CPU solves it");
+            Ok((decide(&Target::CPU, None)?, Some((Queue::cpu(), note))))
+        }
+        Err(error) => Err(error),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_cover_the_batch_and_shrink_where_memory_runs_out() {
+        let mut seen = Vec::new();
+        let solve = |first, count| {
+            let fits = count <= 3;
+            seen.push((first, count, fits));
+            let (device, what) = (String::new(), String::new());
+            if fits { Ok(()) } else { Err(Error::OutOfMemory { device, bytes: 1, what }) }
+        };
+        in_parts(8, 7, solve).unwrap();
+        assert_eq!(seen, [(0, 7, false), (0, 3, true), (3, 3, true), (6, 2, true)]);
+        assert!(in_parts(1, 1, |_, _| Err(Error::argument("no"))).is_err());
+        in_parts(0, 1, |_, _| panic!("nothing to solve")).unwrap();
+    }
+}

@@ -1,0 +1,205 @@
+//! Every parameter of the family `cta`, fixed: what the route names, and the shipped choice for the rest.
+
+use super::choices::{FORMS, LAYOUTS, PARTITIONS, UPDATES};
+use super::decisions::{Shipped, shipped};
+use super::solve::place_of;
+use super::{Form, Jobz, Layout, Partition, Problem, Update};
+use crate::routes::Params;
+
+/// How the family `cta` runs a problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Config {
+    pub(super) form: Form,
+    pub(super) update: Update,
+    pub(super) layout: Layout,
+    pub(super) partition: Partition,
+    /// Warps a block; 0 for the decoupled form, which has its own blocks.
+    pub(super) warps: u32,
+}
+
+/// What a route names.
+struct Named {
+    form: Option<Form>,
+    update: Option<Update>,
+    layout: Option<Layout>,
+    partition: Option<Partition>,
+    warps: u32,
+}
+
+impl Named {
+    fn read(params: &Params) -> Self {
+        Named {
+            form: word(params, FORMS),
+            update: word(params, UPDATES),
+            layout: word(params, LAYOUTS),
+            partition: word(params, PARTITIONS),
+            warps: params.get("warps").unwrap_or(0),
+        }
+    }
+}
+
+fn word<W: std::str::FromStr>(params: &Params, words: &[&str]) -> Option<W> {
+    params.word_at(place_of(words)).and_then(|word| word.parse().ok())
+}
+
+/// What is named, else the shipped choice and then the others.
+fn options<W: Copy + PartialEq>(named: Option<W>, shipped: W, others: &[W]) -> Vec<W> {
+    match named {
+        Some(named) => vec![named],
+        None => [shipped].into_iter().chain(others.iter().copied().filter(|x| *x != shipped)).collect(),
+    }
+}
+
+impl Config {
+    /// The nearest to what ships that keeps to what the route names, or why nothing does.
+    pub(super) fn resolve(problem: &Problem, params: &Params) -> Result<Self, String> {
+        let named = Named::read(params);
+        if ![0, 1, 2, 4].contains(&named.warps) {
+            return Err(format!("warps is 0 (as measured), 1, 2 or 4, not {}", named.warps));
+        }
+        let row = shipped(problem.dtype, problem.n);
+        let mut reason = None;
+        for form in options(named.form, row.form, Form::ALL) {
+            for update in options(named.update, row.update, Update::ALL) {
+                for layout in options(named.layout, row.layout, Layout::ALL) {
+                    for partition in options(named.partition, row.partition, Partition::ALL) {
+                        let warps = warps(form, row, named.warps);
+                        let config = Config { form, update, layout, partition, warps };
+                        match config.check(row.lanes, problem.jobz, named.warps) {
+                            Ok(()) => return Ok(config),
+                            Err(why) => reason = reason.or(Some(why)),
+                        }
+                    }
+                }
+            }
+        }
+        Err(reason.unwrap_or_default().to_owned())
+    }
+
+    /// Whether there is such a kernel.
+    fn check(&self, lanes: u32, jobz: Jobz, warps: u32) -> Result<(), &'static str> {
+        use {Form::*, Layout::*, Partition::*, Update::*};
+        let vectors = jobz == Jobz::V;
+        match *self {
+            Config { form: Decoupled, update: Exp, .. } => Err("decoupled runs the update pg only"),
+            Config { form: Decoupled, layout: Interleaved, .. } => {
+                Err("decoupled keeps vectors in registers: it has no interleaved layout")
+            }
+            Config { form: Decoupled, partition: Warp, .. } => {
+                Err("decoupled meets at barriers of the block: it has no partition of the warp")
+            }
+            Config { form: Decoupled, .. } if warps > 0 => {
+                Err("decoupled has blocks of its own size: it takes no warps")
+            }
+            Config { layout: Interleaved, .. } if !vectors => {
+                Err("interleaved is a layout of vectors, and values only have none")
+            }
+            Config { layout: Interleaved, .. } if lanes == 32 => {
+                Err("interleaved is for several items a warp: n is at most 16")
+            }
+            Config { layout: Interleaved, update: Pg, .. } => {
+                Err("interleaved is built for the update exp only")
+            }
+            Config { form: Nested, partition: Warp, .. } if lanes < 32 => {
+                Err("nested on the partition warp needs n above 16: below, the tiles of a warp diverge")
+            }
+            Config { form: Flat, partition: Warp, .. } => {
+                Err("flat runs on the partition native: its tiles settle by themselves")
+            }
+            Config { form: Lockstep, partition: Native, .. } => {
+                Err("lockstep votes with the whole warp: it runs on the partition warp")
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// All of it as a route names it.
+    pub(super) fn params(&self) -> Params {
+        let mut params = Params::default();
+        params.set_word(place_of(FORMS), self.form.word());
+        params.set_word(place_of(UPDATES), self.update.word());
+        if self.form != Form::Decoupled {
+            params.set_word(place_of(LAYOUTS), self.layout.word());
+            params.set_word(place_of(PARTITIONS), self.partition.word());
+            params.set("warps", self.warps);
+        }
+        params
+    }
+}
+
+/// A multiplier was measured for the form that ships.
+fn warps(form: Form, row: &Shipped, named: u32) -> u32 {
+    match (form, named) {
+        (Form::Decoupled, _) => 0,
+        (_, 0) if form == row.form => row.warps,
+        (_, 0) => 1,
+        _ => named,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::steqr::OPERATION;
+    use crate::ops::steqr::decisions::SHIPPED;
+    use crate::routes::Candidate;
+    use crate::scalar::Dtype;
+
+    fn resolve(n: usize, jobz: Jobz, text: &str) -> Result<String, String> {
+        let candidate = Candidate::parse(&OPERATION, text).unwrap();
+        let problem = Problem { dtype: Dtype::F32, n, batch: 1, jobz };
+        Config::resolve(&problem, candidate.params()).map(|config| config.params().to_string())
+    }
+
+    #[test]
+    fn what_ships_can_run_with_and_without_vectors() {
+        for row in SHIPPED {
+            for jobz in [Jobz::V, Jobz::N] {
+                let problem = Problem { dtype: row.dtype, n: row.lanes as usize, batch: 1, jobz };
+                let config = Config::resolve(&problem, &Params::default()).unwrap();
+                assert_eq!((config.form, config.update), (row.form, row.update), "{row:?}");
+                if jobz == Jobz::V && row.form != Form::Decoupled {
+                    assert_eq!((config.layout, config.partition), (row.layout, row.partition), "{row:?}");
+                    assert_eq!(config.warps, row.warps);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn what_is_not_named_follows_what_is() {
+        for (n, jobz, text, wanted) in [
+            (8, Jobz::V, "cta:lockstep", "lockstep,exp,private,warp,warps=1"),
+            (32, Jobz::V, "cta:flat", "flat,exp,private,native,warps=1"),
+            (8, Jobz::V, "cta:decoupled", "decoupled,pg"),
+            (32, Jobz::N, "cta:nested,native,warps=4", "nested,exp,private,native,warps=4"),
+            (16, Jobz::V, "cta:nested,interleaved,warps=2", "nested,exp,interleaved,native,warps=2"),
+        ] {
+            assert_eq!(resolve(n, jobz, text).as_deref(), Ok(wanted), "n={n} {text}");
+        }
+        // A complete route is its own answer.
+        for text in ["flat,pg,private,native,warps=2", "decoupled,pg"] {
+            assert_eq!(resolve(9, Jobz::V, &format!("cta:{text}")).as_deref(), Ok(text));
+        }
+    }
+
+    #[test]
+    fn impossible_combinations_say_why() {
+        for (n, jobz, text, word) in [
+            (8, Jobz::V, "cta:decoupled,exp", "update pg only"),
+            (8, Jobz::V, "cta:decoupled,interleaved", "no interleaved"),
+            (8, Jobz::V, "cta:decoupled,warp", "no partition"),
+            (8, Jobz::V, "cta:decoupled,warps=2", "no warps"),
+            (8, Jobz::N, "cta:interleaved", "values only"),
+            (17, Jobz::V, "cta:interleaved", "at most 16"),
+            (8, Jobz::V, "cta:interleaved,pg", "exp only"),
+            (16, Jobz::V, "cta:nested,warp", "n above 16"),
+            (32, Jobz::V, "cta:flat,warp", "native"),
+            (32, Jobz::V, "cta:lockstep,native", "whole warp"),
+            (32, Jobz::V, "cta:warps=3", "1, 2 or 4"),
+        ] {
+            let reason = resolve(n, jobz, text).unwrap_err();
+            assert!(reason.contains(word), "n={n} {text}: {reason}");
+        }
+    }
+}

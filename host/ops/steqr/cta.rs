@@ -1,0 +1,187 @@
+//! `cta`: one tile of a warp an item, n <= 32, in one launch and without workspace.
+//!
+//! Its forms are kernels of their own; `decisions.rs` says which one ships for what.
+
+use cuda_std::launch::{Call, NoEntry};
+use cuda_std::{Global, GlobalMut};
+use device_linalg::layout::steqr_elements;
+use kernels_tridiag::steqr_cta_flat::steqr_cta_flat;
+use kernels_tridiag::steqr_cta_lockstep::steqr_cta_lockstep;
+use kernels_tridiag::steqr_cta_nested::steqr_cta_nested;
+
+use super::config::Config;
+use super::decisions::lanes;
+use super::family::{Arrays, Family, Iteration, Operands, Plan};
+use super::{Form, Jobz, Layout, Partition, Problem, Shift, Update};
+use crate::error::{Error, Result};
+use crate::memory::DeviceElement;
+use crate::ops::{Target, tiles};
+use crate::queue::Queue;
+use crate::routes::Params;
+
+pub(crate) struct Cta;
+
+/// Largest order.
+const MAX_N: usize = 32;
+
+impl Family for Cta {
+    fn name(&self) -> &'static str {
+        "cta"
+    }
+
+    fn can_run(
+        &self,
+        problem: &Problem,
+        params: &Params,
+        target: &Target,
+    ) -> std::result::Result<(), String> {
+        tiles::can_run(problem.n, target, MAX_N)?;
+        Config::resolve(problem, params).map(drop)
+    }
+
+    fn plan(&self, problem: &Problem, params: &Params, _: &Target) -> Result<Plan> {
+        let params = Config::resolve(problem, params).map_err(Error::argument)?.params();
+        Ok(Plan { problem: *problem, family: self.name(), params, workspace_bytes: 0 })
+    }
+
+    fn launch(
+        &self,
+        queue: &Queue,
+        plan: &Plan,
+        iteration: &Iteration,
+        operands: Operands<'_>,
+    ) -> Result<()> {
+        match operands {
+            Operands::F32(arrays) => run(queue, plan, iteration, arrays),
+            Operands::F64(arrays) => run(queue, plan, iteration, arrays),
+        }
+    }
+}
+
+/// A real type of host and device.
+trait KernelReal: DeviceElement + cuda_std::math::Real + cuda_std::scalar::Scalar<Real = Self> {}
+impl<T: DeviceElement + cuda_std::math::Real + cuda_std::scalar::Scalar<Real = T>> KernelReal for T {}
+
+/// The kernels' arguments, which are the same for all forms.
+struct Arguments<T> {
+    d: GlobalMut<T>,
+    e: Global<T>,
+    q: GlobalMut<T>,
+    status: GlobalMut<i32>,
+    n: u32,
+    ld: u32,
+    stride: u64,
+    batch: u64,
+    iteration: Iteration,
+}
+
+impl<T: DeviceElement> Arguments<T> {
+    fn new(problem: &Problem, iteration: &Iteration, arrays: Arrays<'_, T>) -> Result<Self> {
+        let (ld, stride) = arrays.q.as_ref().map_or((problem.n, 0), |q| (q.ld(), q.stride()));
+        let q = match arrays.q {
+            Some(q) => q.buffer_mut().view_mut(),
+            // SAFETY: a view of no element is valid at any aligned address.
+            None => unsafe { GlobalMut::from_raw_parts(std::ptr::dangling_mut(), 0) },
+        };
+        Ok(Arguments {
+            d: arrays.d.view_mut(),
+            e: arrays.e.view(),
+            q,
+            status: arrays.status.view_mut(),
+            n: problem.n as u32,
+            ld: tiles::leading_dimension(ld)?,
+            stride: stride as u64,
+            batch: problem.batch as u64,
+            iteration: *iteration,
+        })
+    }
+}
+
+fn run<T: KernelReal>(
+    queue: &Queue,
+    plan: &Plan,
+    iteration: &Iteration,
+    arrays: Arrays<'_, T>,
+) -> Result<()> {
+    let problem = &plan.problem;
+    let config = Config::resolve(problem, &plan.params).map_err(Error::argument)?;
+    let arguments = Arguments::new(problem, iteration, arrays)?;
+    let (lanes, vectors) = (lanes(problem.n), problem.jobz == Jobz::V);
+    let call = match config.form {
+        Form::Nested => nested(&config, lanes, vectors, &arguments),
+        Form::Flat => flat(&config, lanes, vectors, &arguments),
+        Form::Lockstep => lockstep(&config, lanes, vectors, &arguments),
+        Form::Decoupled => return Err(Error::argument("the form decoupled is not built yet")),
+    };
+    let block = 32 * config.warps;
+    let items = block / lanes;
+    let bytes = items as usize * steqr_elements(lanes as usize) * size_of::<T>();
+    tiles::submit(queue, tiles::config(arguments.batch, items, block, if vectors { bytes } else { 0 })?, call)
+}
+
+type Packed = std::result::Result<Call, NoEntry>;
+
+/// Packs a call; the generic arguments are those after the type.
+macro_rules! pack {
+    ($kernel:ident, $a:ident, $($generic:literal),*) => {
+        $kernel::call::<T, $($generic),*>(
+            $a.d,
+            $a.e,
+            $a.q,
+            $a.status,
+            $a.n,
+            $a.ld,
+            $a.stride,
+            $a.batch,
+            $a.iteration.sweeps_per_value,
+            ($a.iteration.shift == Shift::Wilkinson) as u32,
+            $a.iteration.back_transform as u32,
+            $a.iteration.sort as u32,
+        )
+    };
+}
+
+/// The private layout, by update and vectors.
+macro_rules! private {
+    ($kernel:ident, $config:ident, $vectors:ident, $a:ident, $($generic:literal),*) => {
+        match ($config.update, $vectors) {
+            (Update::Exp, false) => pack!($kernel, $a, $($generic,)* false, false, false),
+            (Update::Exp, true) => pack!($kernel, $a, $($generic,)* false, true, false),
+            (Update::Pg, false) => pack!($kernel, $a, $($generic,)* true, false, false),
+            (Update::Pg, true) => pack!($kernel, $a, $($generic,)* true, true, false),
+        }
+    };
+}
+
+fn nested<T: KernelReal>(config: &Config, lanes: u32, vectors: bool, a: &Arguments<T>) -> Packed {
+    let warp = config.partition == Partition::Warp;
+    match (config.layout, lanes) {
+        (Layout::Private, 4) => private!(steqr_cta_nested, config, vectors, a, 4, false),
+        (Layout::Private, 8) => private!(steqr_cta_nested, config, vectors, a, 8, false),
+        (Layout::Private, 16) => private!(steqr_cta_nested, config, vectors, a, 16, false),
+        (Layout::Private, _) if warp => private!(steqr_cta_nested, config, vectors, a, 32, true),
+        (Layout::Private, _) => private!(steqr_cta_nested, config, vectors, a, 32, false),
+        (Layout::Interleaved, 4) => pack!(steqr_cta_nested, a, 4, false, false, true, true),
+        (Layout::Interleaved, 8) => pack!(steqr_cta_nested, a, 8, false, false, true, true),
+        (Layout::Interleaved, _) => pack!(steqr_cta_nested, a, 16, false, false, true, true),
+    }
+}
+
+/// A function for a form with one partition.
+macro_rules! one_partition {
+    ($name:ident, $kernel:ident) => {
+        fn $name<T: KernelReal>(config: &Config, lanes: u32, vectors: bool, a: &Arguments<T>) -> Packed {
+            match (config.layout, lanes) {
+                (Layout::Private, 4) => private!($kernel, config, vectors, a, 4),
+                (Layout::Private, 8) => private!($kernel, config, vectors, a, 8),
+                (Layout::Private, 16) => private!($kernel, config, vectors, a, 16),
+                (Layout::Private, _) => private!($kernel, config, vectors, a, 32),
+                (Layout::Interleaved, 4) => pack!($kernel, a, 4, false, true, true),
+                (Layout::Interleaved, 8) => pack!($kernel, a, 8, false, true, true),
+                (Layout::Interleaved, _) => pack!($kernel, a, 16, false, true, true),
+            }
+        }
+    };
+}
+one_partition!(flat, steqr_cta_flat);
+one_partition!(lockstep, steqr_cta_lockstep);
