@@ -1,10 +1,13 @@
 //! Every parameter of the family `cta`, fixed: what the route names, and the shipped choice for the rest.
 
+use kernels_tridiag::steqr_cta_decoupled as decoupled;
+
 use super::choices::{FORMS, LAYOUTS, PARTITIONS, UPDATES};
 use super::decisions::{Shipped, shipped};
 use super::solve::place_of;
 use super::{Form, Jobz, Layout, Partition, Problem, Update};
 use crate::routes::Params;
+use crate::scalar::Dtype;
 
 /// How the family `cta` runs a problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +18,15 @@ pub(super) struct Config {
     pub(super) partition: Partition,
     /// Warps a block; 0 for the decoupled form, which has its own blocks.
     pub(super) warps: u32,
+    /// Rows of the vectors a lane of the decoupled form; 0 for the others.
+    pub(super) rows: u32,
+}
+
+/// A tile, and what it computes.
+struct Tile {
+    dtype: Dtype,
+    lanes: u32,
+    vectors: bool,
 }
 
 /// What a route names.
@@ -24,6 +36,7 @@ struct Named {
     layout: Option<Layout>,
     partition: Option<Partition>,
     warps: u32,
+    rows: u32,
 }
 
 impl Named {
@@ -34,6 +47,7 @@ impl Named {
             layout: word(params, LAYOUTS),
             partition: word(params, PARTITIONS),
             warps: params.get("warps").unwrap_or(0),
+            rows: params.get("rows").unwrap_or(0),
         }
     }
 }
@@ -42,11 +56,27 @@ fn word<W: std::str::FromStr>(params: &Params, words: &[&str]) -> Option<W> {
     params.word_at(place_of(words)).and_then(|word| word.parse().ok())
 }
 
-/// What is named, else the shipped choice and then the others.
-fn options<W: Copy + PartialEq>(named: Option<W>, shipped: W, others: &[W]) -> Vec<W> {
-    match named {
-        Some(named) => vec![named],
-        None => [shipped].into_iter().chain(others.iter().copied().filter(|x| *x != shipped)).collect(),
+/// What is named, else what is possible, the shipped choice first.
+fn options<W: Copy + PartialEq>(named: Option<W>, shipped: W, possible: &[W]) -> Vec<W> {
+    if let Some(named) = named {
+        return vec![named];
+    }
+    let mut options = possible.to_vec();
+    options.sort_by_key(|x| *x != shipped);
+    options
+}
+
+/// The updates that a form runs.
+fn updates(form: Form) -> &'static [Update] {
+    if form == Form::Decoupled { &[Update::Pg] } else { Update::ALL }
+}
+
+/// The partitions that a form runs on.
+fn partitions(form: Form, lanes: u32) -> &'static [Partition] {
+    match form {
+        Form::Nested if lanes == 32 => Partition::ALL,
+        Form::Lockstep => &[Partition::Warp],
+        _ => &[Partition::Native],
     }
 }
 
@@ -58,14 +88,15 @@ impl Config {
             return Err(format!("warps is 0 (as measured), 1, 2 or 4, not {}", named.warps));
         }
         let row = shipped(problem.dtype, problem.n);
+        let tile = Tile { dtype: problem.dtype, lanes: row.lanes, vectors: problem.jobz == Jobz::V };
         let mut reason = None;
         for form in options(named.form, row.form, Form::ALL) {
-            for update in options(named.update, row.update, Update::ALL) {
+            for update in options(named.update, row.update, updates(form)) {
                 for layout in options(named.layout, row.layout, Layout::ALL) {
-                    for partition in options(named.partition, row.partition, Partition::ALL) {
-                        let warps = warps(form, row, named.warps);
-                        let config = Config { form, update, layout, partition, warps };
-                        match config.check(row.lanes, problem.jobz, named.warps) {
+                    for partition in options(named.partition, row.partition, partitions(form, row.lanes)) {
+                        let (warps, rows) = (warps(form, row, named.warps), rows(form, &tile, named.rows));
+                        let config = Config { form, update, layout, partition, warps, rows };
+                        match config.check(&tile, &named) {
                             Ok(()) => return Ok(config),
                             Err(why) => reason = reason.or(Some(why)),
                         }
@@ -77,9 +108,9 @@ impl Config {
     }
 
     /// Whether there is such a kernel.
-    fn check(&self, lanes: u32, jobz: Jobz, warps: u32) -> Result<(), &'static str> {
+    fn check(&self, tile: &Tile, named: &Named) -> Result<(), &'static str> {
         use {Form::*, Layout::*, Partition::*, Update::*};
-        let vectors = jobz == Jobz::V;
+        let Tile { lanes, vectors, .. } = *tile;
         match *self {
             Config { form: Decoupled, update: Exp, .. } => Err("decoupled runs the update pg only"),
             Config { form: Decoupled, layout: Interleaved, .. } => {
@@ -88,8 +119,15 @@ impl Config {
             Config { form: Decoupled, partition: Warp, .. } => {
                 Err("decoupled meets at barriers of the block: it has no partition of the warp")
             }
-            Config { form: Decoupled, .. } if warps > 0 => {
+            Config { form: Decoupled, .. } if named.warps > 0 => {
                 Err("decoupled has blocks of its own size: it takes no warps")
+            }
+            Config { form: Decoupled, rows, .. } if !built_rows(tile).contains(&rows) => Err(
+                "decoupled is built for some numbers of rows: all for n up to 8 and for values only, 4 or 2 for \
+                     n up to 16, 4 or 2 (f32), 2 or 1 (f64) above",
+            ),
+            Config { form: Nested | Flat | Lockstep, .. } if named.rows > 0 => {
+                Err("rows is of the form decoupled: in the others a lane holds one")
             }
             Config { layout: Interleaved, .. } if !vectors => {
                 Err("interleaved is a layout of vectors, and values only have none")
@@ -118,7 +156,9 @@ impl Config {
         let mut params = Params::default();
         params.set_word(place_of(FORMS), self.form.word());
         params.set_word(place_of(UPDATES), self.update.word());
-        if self.form != Form::Decoupled {
+        if self.form == Form::Decoupled {
+            params.set("rows", self.rows);
+        } else {
             params.set_word(place_of(LAYOUTS), self.layout.word());
             params.set_word(place_of(PARTITIONS), self.partition.word());
             params.set("warps", self.warps);
@@ -137,13 +177,34 @@ fn warps(form: Form, row: &Shipped, named: u32) -> u32 {
     }
 }
 
+/// Rows a lane for which the decoupled form has a kernel.
+fn built_rows(tile: &Tile) -> &'static [u32] {
+    match (tile.lanes, tile.vectors, tile.dtype) {
+        (4, ..) => &[4],
+        (8, ..) => &[8],
+        (16, false, _) => &[16],
+        (16, true, _) => &[4, 2],
+        (_, false, _) => &[32],
+        (_, true, Dtype::F32) => &[4, 2],
+        (_, true, _) => &[2, 1],
+    }
+}
+
+/// The named rows, else the kernel's own choice.
+fn rows(form: Form, tile: &Tile, named: u32) -> u32 {
+    match (form, named) {
+        (Form::Decoupled, 0) => decoupled::rows(tile.lanes as usize, tile.dtype.bytes(), tile.vectors) as u32,
+        (Form::Decoupled, _) => named,
+        _ => 0,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::ops::steqr::OPERATION;
     use crate::ops::steqr::decisions::SHIPPED;
     use crate::routes::Candidate;
-    use crate::scalar::Dtype;
 
     fn resolve(n: usize, jobz: Jobz, text: &str) -> Result<String, String> {
         let candidate = Candidate::parse(&OPERATION, text).unwrap();
@@ -171,14 +232,15 @@ mod tests {
         for (n, jobz, text, wanted) in [
             (8, Jobz::V, "cta:lockstep", "lockstep,exp,private,warp,warps=1"),
             (32, Jobz::V, "cta:flat", "flat,exp,private,native,warps=1"),
-            (8, Jobz::V, "cta:decoupled", "decoupled,pg"),
+            (8, Jobz::V, "cta:decoupled", "decoupled,pg,rows=8"),
+            (17, Jobz::V, "cta:decoupled,rows=4", "decoupled,pg,rows=4"),
             (32, Jobz::N, "cta:nested,native,warps=4", "nested,exp,private,native,warps=4"),
             (16, Jobz::V, "cta:nested,interleaved,warps=2", "nested,exp,interleaved,native,warps=2"),
         ] {
             assert_eq!(resolve(n, jobz, text).as_deref(), Ok(wanted), "n={n} {text}");
         }
         // A complete route is its own answer.
-        for text in ["flat,pg,private,native,warps=2", "decoupled,pg"] {
+        for text in ["flat,pg,private,native,warps=2", "decoupled,pg,rows=2"] {
             assert_eq!(resolve(9, Jobz::V, &format!("cta:{text}")).as_deref(), Ok(text));
         }
     }
@@ -190,6 +252,9 @@ mod tests {
             (8, Jobz::V, "cta:decoupled,interleaved", "no interleaved"),
             (8, Jobz::V, "cta:decoupled,warp", "no partition"),
             (8, Jobz::V, "cta:decoupled,warps=2", "no warps"),
+            (17, Jobz::V, "cta:decoupled,rows=8", "4 or 2 (f32)"),
+            (17, Jobz::N, "cta:decoupled,rows=4", "values only"),
+            (8, Jobz::V, "cta:flat,rows=4", "of the form decoupled"),
             (8, Jobz::N, "cta:interleaved", "values only"),
             (17, Jobz::V, "cta:interleaved", "at most 16"),
             (8, Jobz::V, "cta:interleaved,pg", "exp only"),
@@ -201,5 +266,22 @@ mod tests {
             let reason = resolve(n, jobz, text).unwrap_err();
             assert!(reason.contains(word), "n={n} {text}: {reason}");
         }
+    }
+
+    #[test]
+    fn every_number_of_rows_has_its_kernel() {
+        let entries = decoupled::steqr_cta_decoupled::KERNEL.entries;
+        let mut known = 0;
+        for (dtype, lanes) in SHIPPED.iter().map(|row| (row.dtype, row.lanes)) {
+            for vectors in [false, true] {
+                for rows in built_rows(&Tile { dtype, lanes, vectors }) {
+                    let what = if vectors { "vectors" } else { "novectors" };
+                    let name = format!("steqr_cta_decoupled_{dtype}_{lanes}_{rows}_{what}");
+                    assert!(entries.iter().any(|entry| entry.name == name), "{name}");
+                    known += 1;
+                }
+            }
+        }
+        assert_eq!(known, entries.len());
     }
 }

@@ -50,6 +50,8 @@ pub static OPERATION: Operation = Operation {
                 Param::Word(choices::PARTITIONS),
                 // Warps a block; 0: as measured.
                 Param::Named { name: "warps", min: 0, max: 4 },
+                // Rows of the vectors a lane of the decoupled form; 0: as measured.
+                Param::Named { name: "rows", min: 0, max: 32 },
             ],
         },
         Family { name: "wg", kind: Kind::Native, params: &[] },
