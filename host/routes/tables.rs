@@ -124,7 +124,8 @@ fn read(operation: &'static Operation, dir: &Path, arch: Arch) -> Result<Arc<Tab
     type Cache = HashMap<PathBuf, (String, Arc<Table>)>;
     static READ: Mutex<Option<Cache>> = Mutex::new(None);
     let path = dir.join(format!("{}.{arch}.txt", operation.name));
-    let text = std::fs::read_to_string(&path).map_err(|source| Error::Io { path: path.clone(), source })?;
+    let bytes = std::fs::read(&path).map_err(|source| Error::Io { path: path.clone(), source })?;
+    let text = utf8(&path.display().to_string(), bytes)?;
     let mut cache = READ.lock().unwrap_or_else(PoisonError::into_inner);
     let cache = cache.get_or_insert_default();
     if let Some((old, table)) = cache.get(&path)
@@ -139,6 +140,17 @@ fn read(operation: &'static Operation, dir: &Path, arch: Arch) -> Result<Arc<Tab
     }
     cache.insert(path, (text, Arc::clone(&table)));
     Ok(table)
+}
+
+/// A table's text. `file` names it in the error.
+fn utf8(file: &str, bytes: Vec<u8>) -> std::result::Result<String, TableError> {
+    String::from_utf8(bytes).map_err(|e| {
+        let (before, rest) = e.as_bytes().split_at(e.utf8_error().valid_up_to());
+        let line = 1 + before.iter().filter(|byte| **byte == b'\n').count();
+        let column = 1 + before.iter().rev().take_while(|byte| **byte != b'\n').count();
+        let reason = format!("byte 0x{:02x} at {column} is no UTF-8; tables are plain text", rest[0]);
+        TableError { file: file.to_owned(), line, reason }
+    })
 }
 
 fn archs_in(operation: &Operation, dir: &Path) -> Result<Vec<Arch>> {
@@ -178,6 +190,16 @@ mod tests {
         assert_eq!(lender(Arch(75), &both), Some(Arch(89)));
         assert_eq!(lender(Arch(130), &both), Some(Arch(90)));
         assert_eq!(lender(Arch(90), &[]), None);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_found_in_their_line() {
+        let found = |bytes: &[u8]| utf8("t", bytes.to_vec()).map_err(|e| e.to_string());
+        assert_eq!(found("\u{e9}\n".as_bytes()).unwrap(), "\u{e9}\n");
+        let text = found(b"batchlas routes 1\nop: sy\xe9v\n").unwrap_err();
+        assert_eq!(text, "t:2: byte 0xe9 at 7 is no UTF-8; tables are plain text");
+        assert!(found(b"\xff").unwrap_err().starts_with("t:1: byte 0xff at 1 "));
+        assert!(found(b"a\nb\n\xe9").unwrap_err().starts_with("t:3: "), "cut within a character");
     }
 
     #[test]
