@@ -6,6 +6,7 @@
 
 mod choose;
 pub mod coverage;
+mod environment;
 mod error;
 mod operation;
 mod pin;

@@ -9,6 +9,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use super::choose::Source;
+use super::environment;
 use super::error::RouteError;
 use super::operation::{Candidate, Operation, ParseError};
 use crate::error::Result;
@@ -94,30 +95,15 @@ pub fn variable(operation: &Operation) -> String {
     format!("BATCHLAS_{}_ROUTE", operation.name.to_ascii_uppercase())
 }
 
-/// The pin of the environment. A variable of that form whose middle is no
-/// operation is an error too: a typo must not mean auto.
+/// The pin of the environment, where `read` gives a variable's value.
 pub(super) fn from_environment(
     operation: &'static Operation,
-    environment: impl Iterator<Item = (String, String)>,
+    read: impl FnOnce(&str) -> Result<Option<String>>,
 ) -> Result<Option<Pinned>> {
-    let wanted = variable(operation);
-    let mut found = None;
-    for (name, value) in environment {
-        let Some(op) = name.strip_prefix("BATCHLAS_").and_then(|n| n.strip_suffix("_ROUTE")) else {
-            continue;
-        };
-        if name == wanted {
-            let pin = parse(operation, &value, &format!(" ({name})"))?;
-            found = Some(Pinned { pin, source: Source::Environment, variable: Some(name) });
-        } else if !crate::ops::OPERATIONS.iter().any(|o| o.name.eq_ignore_ascii_case(op)) {
-            let known: Vec<String> = crate::ops::OPERATIONS.iter().map(|o| variable(o)).collect();
-            return Err(crate::Error::argument(format!(
-                "environment variable {name} pins no operation: one of {}",
-                known.join(", ")
-            )));
-        }
-    }
-    Ok(found)
+    let name = variable(operation);
+    let Some(value) = read(&name)? else { return Ok(None) };
+    let pin = parse(operation, &value, &format!(" ({name})"))?;
+    Ok(Some(Pinned { pin, source: Source::Environment, variable: Some(name) }))
 }
 
 struct Entry {
@@ -162,19 +148,19 @@ impl Drop for ScopedPin {
 /// The pin that holds for a call: its own option, the thread's scope, or the
 /// environment; `None` where the table decides.
 ///
+/// The environment's value is read each time, and an empty one counts as unset.
+/// The names of its variables are checked once a process.
+///
 /// # Errors
-/// A malformed pin of the environment, even where another one holds.
+/// A malformed pin of the environment, even where another one holds: what was
+/// meant is not known, and the next call may not have a pin of its own. A
+/// variable of that form that names no operation, likewise.
 pub fn effective(operation: &'static Operation, call: Option<&Pin>) -> Result<Option<Pinned>> {
-    let environment = from_environment(operation, environment())?;
+    let environment = from_environment(operation, environment::read)?;
     let scope = PINS.with_borrow(|pins| {
         let newest = pins.iter().rev().find(|entry| entry.operation == operation.name);
         newest.map(|entry| Pinned { pin: entry.pin.clone(), source: Source::Scope, variable: None })
     });
     let pinned = call.cloned().map(Pinned::call).or(scope).or(environment);
     Ok(pinned.filter(|p| p.pin != Pin::Auto))
-}
-
-/// Variables that are valid Unicode; others are none of ours.
-fn environment() -> impl Iterator<Item = (String, String)> {
-    std::env::vars_os().filter_map(|(k, v)| Some((k.into_string().ok()?, v.to_string_lossy().into_owned())))
 }

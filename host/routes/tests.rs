@@ -321,8 +321,9 @@ fn pins_nest_and_end_in_any_order_and_stay_on_their_thread() {
 #[test]
 fn the_environment_pins_and_its_typos_are_errors() {
     let read = |pairs: &[(&str, &str)]| {
-        let pairs: Vec<(String, String)> = pairs.iter().map(|(k, v)| ((*k).into(), (*v).into())).collect();
-        pin::from_environment(&OPERATION, pairs.into_iter())
+        super::environment::check_names(pairs.iter().map(|(name, _)| (*name).to_owned()))?;
+        let value = |name: &str| pairs.iter().find(|(k, _)| *k == name).map(|(_, v)| (*v).to_owned());
+        pin::from_environment(&OPERATION, |name| Ok(value(name)))
     };
     assert_eq!(read(&[("HOME", "/")]).unwrap(), None);
     assert_eq!(pin_of(read(&[("BATCHLAS_SYEV_ROUTE", "Blocked:nb=16")]).unwrap()), "blocked:nb=16");

@@ -21,13 +21,14 @@ impl std::fmt::Display for SeedError {
 
 impl std::error::Error for SeedError {}
 
-/// The seed of the environment, or [`DEFAULT_SEED`].
+/// The seed of the environment, or [`DEFAULT_SEED`]; an empty value counts as unset.
 ///
 /// # Errors
 /// [`SeedError`] where the variable is set to anything but a number of 64 bits.
 pub fn seed_from_env() -> Result<u64, SeedError> {
     match std::env::var_os(SEED_VARIABLE) {
         None => Ok(DEFAULT_SEED),
+        Some(text) if text.is_empty() => Ok(DEFAULT_SEED),
         Some(text) => parse(&text.to_string_lossy()),
     }
 }

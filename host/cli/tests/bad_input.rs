@@ -178,7 +178,16 @@ fn routes_and_devices() {
         assert_eq!(lab.files(), before, "{args}");
     }
     let env = [("BATCHLAS_SYEV_ROUTE", "nonsense")];
-    lab.run_with("eigh a.npy -o out.npz --device cpu", &env).refused("BATCHLAS_SYEV_ROUTE");
+    for args in ["--device cpu", "--device cpu --route cpu", "--route cpu", "--device simt --route cta"] {
+        lab.run_with(&format!("eigh a.npy -o out.npz {args}"), &env)
+            .refused("'nonsense' (BATCHLAS_SYEV_ROUTE)");
+    }
+    lab.run_with("routes syev --dtype f32 --n 4 --batch 1", &env).refused("BATCHLAS_SYEV_ROUTE");
+    for name in ["BATCHLAS_SYEVD_ROUTE", "BATCHLAS_TUNE_CHUNK_ITEM"] {
+        lab.run_with("eigh a.npy -o out.npz --device cpu", &[(name, "")]).refused(name);
+    }
+    let env = [("BATCHLAS_TUNE_CHUNK_ITEMS", "0")];
+    lab.run_with("eigh a.npy -o out.npz --device cpu", &env).refused("BATCHLAS_TUNE_CHUNK_ITEMS=0");
     let env = [("BATCHLAS_SIMT_SEED", "many")];
     lab.run_with("eigh a.npy -o out.npz --device simt", &env).refused("BATCHLAS_SIMT_SEED");
     assert_eq!(lab.files(), before);

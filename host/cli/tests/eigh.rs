@@ -245,6 +245,22 @@ fn a_check_of_failed_items_alone_says_that_it_checked_nothing() {
 }
 
 #[test]
+fn an_empty_variable_counts_as_unset() {
+    let lab = Lab::new();
+    lab.npy("a.npy", &[2, 3, 3], &symmetric(2, 3, 6));
+    let names = [
+        "BATCHLAS_SYEV_ROUTE",
+        "BATCHLAS_TUNE_CHUNK_ITEMS",
+        "BATCHLAS_TUNED_DIR",
+        "BATCHLAS_COVERAGE",
+        "BATCHLAS_SIMT_SEED",
+    ];
+    let env = names.map(|name| (name, ""));
+    lab.run_with("eigh a.npy --device cpu", &env).ok();
+    lab.run_with("eigh a.npy --device simt --route cta", &env).ok();
+}
+
+#[test]
 fn values_only() {
     let lab = Lab::new();
     lab.npy("a.npy", &[3, 8, 8], &symmetric(3, 8, 6));
