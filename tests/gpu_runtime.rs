@@ -143,9 +143,6 @@ fn queues_and_buffers_move_between_threads() {
     queue.synchronize().unwrap();
 }
 
-/// Entries that may use local memory, with reasons: the build reads the same file.
-const ALLOWED_FAULTS: &str = include_str!("../device/kernels/small_syev/allowed-faults.txt");
-
 #[test]
 fn every_embedded_kernel_loads_without_spills() {
     let Some(queue) = gpu() else { return };
@@ -153,10 +150,7 @@ fn every_embedded_kernel_loads_without_spills() {
     assert_eq!(kernels.is_empty(), batchlas::cuda::modules().is_empty());
     for kernel in kernels {
         println!("{kernel:?}");
-        let allowed = ALLOWED_FAULTS.lines().any(|line| {
-            line.split_whitespace().next().is_some_and(|prefix| kernel.entry.starts_with(prefix))
-        });
-        assert!(kernel.local_bytes == 0 || allowed, "{}: {} bytes", kernel.entry, kernel.local_bytes);
+        assert!(kernel.local_bytes == 0, "{}: {} bytes", kernel.entry, kernel.local_bytes);
     }
 }
 

@@ -1,6 +1,7 @@
 //! Reads a symmetric or Hermitian matrix from one triangle into rows, one a lane.
 
 use crate::layout::Items;
+use crate::reduce::fence_wide;
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 
@@ -37,14 +38,18 @@ pub fn load_row<T: Scalar, const P: usize>(
             staging.set((rank * ld + c) as u32, row[base + c]);
         }
         tile.sync();
-        // Lanes of the chunk find their column here.
-        if rank >= base && rank < base + width {
-            for c in 0..P {
-                let stored = if upper { rank <= c } else { rank >= c };
-                let mirrored = staging.get((c * ld + (rank - base)) as u32).conj();
-                let re = if stored { row[c].re() } else { mirrored.re() };
-                let im = if stored { row[c].im() } else { mirrored.im() };
-                row[c] = T::from_parts(re, im);
+        for quad in 0..P / 4 {
+            fence_wide::<T, P>(tile);
+            // Lanes of the chunk find their column here.
+            if rank >= base && rank < base + width {
+                for step in 0..4 {
+                    let c = 4 * quad + step;
+                    let stored = if upper { rank <= c } else { rank >= c };
+                    let mirrored = staging.get((c * ld + (rank - base)) as u32).conj();
+                    let re = if stored { row[c].re() } else { mirrored.re() };
+                    let im = if stored { row[c].im() } else { mirrored.im() };
+                    row[c] = T::from_parts(re, im);
+                }
             }
         }
         tile.sync();

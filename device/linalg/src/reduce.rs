@@ -12,6 +12,18 @@ pub struct Vectors<T> {
     pub v: Shared<T>,
     /// `P` elements, aligned to 16 bytes.
     pub w: Shared<T>,
+    /// [`tail_elements`] elements: what the rows' registers do not hold.
+    pub tail: Shared<T>,
+}
+
+/// Slots of a row that stay in registers: a row of 32 c64 would take half of all.
+const fn resident(p: usize, bytes: usize) -> usize {
+    if p * bytes > 256 { 5 * p / 8 } else { p }
+}
+
+/// Shared elements of a tile for the slots that are not in registers.
+pub const fn tail_elements(p: usize, bytes: usize) -> usize {
+    p * (p - resident(p, bytes))
 }
 
 /// A symmetric or Hermitian matrix in reduction, one row a lane in registers.
@@ -49,6 +61,7 @@ impl<T: Scalar, const P: usize> Rows<T, P> {
         vectors: Vectors<T>,
         mut each: impl FnMut(Step<T>),
     ) -> T::Real {
+        self.store_tail(tile, vectors);
         let mut k = 0;
         macro_rules! stages {
             ($($width:literal)*) => { $(
@@ -62,6 +75,35 @@ impl<T: Scalar, const P: usize> Rows<T, P> {
         }
         stages!(32 28 24 20 16 12 8 4);
         self.slots[0].re()
+    }
+
+    #[inline(always)]
+    fn store_tail(&self, tile: Tile, vectors: Vectors<T>) {
+        for j in resident(P, size_of::<T>())..P {
+            self.set_tail(tile, vectors, j, self.slots[j]);
+        }
+    }
+
+    /// Slot `j`, from registers or shared memory. Only its own lane touches it.
+    #[inline(always)]
+    fn slot(&self, tile: Tile, vectors: Vectors<T>, j: usize) -> T {
+        let resident = const { resident(P, size_of::<T>()) };
+        if j < resident { self.slots[j] } else { vectors.tail.get(((j - resident) * P) as u32 + tile.rank()) }
+    }
+
+    #[inline(always)]
+    fn set_slot(&mut self, tile: Tile, vectors: Vectors<T>, j: usize, x: T) {
+        if j < const { resident(P, size_of::<T>()) } {
+            self.slots[j] = x;
+        } else {
+            self.set_tail(tile, vectors, j, x);
+        }
+    }
+
+    #[inline(always)]
+    fn set_tail(&self, tile: Tile, vectors: Vectors<T>, j: usize, x: T) {
+        let resident = const { resident(P, size_of::<T>()) };
+        vectors.tail.set(((j - resident) * P) as u32 + tile.rank(), x);
     }
 
     #[inline(always)]
@@ -79,8 +121,8 @@ impl<T: Scalar, const P: usize> Rows<T, P> {
         } else {
             Reflector::identity(column)
         };
-        self.two_sided_update::<W>(tile, *k, reflector, vectors);
         each(Step { k: *k, reflector, diagonal: column.re() });
+        self.two_sided_update::<W>(tile, *k, reflector, vectors);
         // The next step overwrites the vectors.
         tile.sync();
         *k += 1;
@@ -109,7 +151,7 @@ impl<T: Scalar, const P: usize> Rows<T, P> {
             let v4 = vectors.v.get_array::<4>(start as u32);
             for c in 0..4 {
                 if start + c + 1 < W {
-                    partial[c] = self.slots[start + c + 1].mul_add(v4[c], partial[c]);
+                    partial[c] = self.slot(tile, vectors, start + c + 1).mul_add(v4[c], partial[c]);
                 }
             }
         }
@@ -125,12 +167,13 @@ impl<T: Scalar, const P: usize> Rows<T, P> {
             let w4 = vectors.w.get_array::<4>(start as u32);
             for c in 0..4 {
                 let j = start + c;
-                self.slots[j] = if j + 1 < W {
-                    let updated = (-v).mul_add(w4[c].conj(), self.slots[j + 1]);
+                let x = if j + 1 < W {
+                    let updated = (-v).mul_add(w4[c].conj(), self.slot(tile, vectors, j + 1));
                     (-w).mul_add(v4[c].conj(), updated)
                 } else {
                     T::ZERO
                 };
+                self.set_slot(tile, vectors, j, x);
             }
         }
     }
@@ -138,7 +181,7 @@ impl<T: Scalar, const P: usize> Rows<T, P> {
 
 /// Where a row fills half of the registers, keeps the compiler from loading vectors ahead: it would spill.
 #[inline(always)]
-fn fence_wide<T: Scalar, const P: usize>(tile: Tile) {
+pub(crate) fn fence_wide<T: Scalar, const P: usize>(tile: Tile) {
     if size_of::<T>() * P > 256 {
         tile.sync();
     }

@@ -157,7 +157,7 @@ fn reduce<T: Scalar, const P: usize, const MATRICES: usize, const VECTORS: bool>
     for c in 0..P {
         rows.slots[c] = rows.slots[c].scale(scale);
     }
-    let vectors = Vectors { v: staging, w: staging.at(P as u32) };
+    let vectors = Vectors { v: staging, w: staging.at(P as u32), tail: staging.at(2 * P as u32) };
     let column = |k: u32| matrix.at(k as usize * items.ld as usize);
     let last = rows.reduce(tile, items.n, vectors, |step| {
         let k = step.k;

@@ -56,7 +56,7 @@ pub unsafe fn sytrd_cta<T: Scalar, const P: usize, const VECTORS: bool>(
     // SAFETY: the launch gives sytrd_elements an item.
     let shared = unsafe { dynamic_shared_mem::<T>(0, tiles * sytrd_elements(P)) }.at(offset);
     let staging = staging_elements(P) as u32;
-    let vectors = Vectors { v: shared.at(staging), w: shared.at(staging + P as u32) };
+    let vectors = Vectors { v: shared.at(staging), w: shared.at(staging + P as u32), tail: shared };
     let matrix = a.at((item * items.stride) as usize);
 
     let mut rows = Rows { slots: load_row::<T, P>(tile, matrix, items, upper != 0, shared) };
