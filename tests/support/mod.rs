@@ -3,6 +3,7 @@
 #![allow(dead_code, clippy::needless_range_loop)]
 
 pub mod classes;
+pub mod precise;
 pub mod random;
 
 use batchlas::{Batch, Queue, Real, Scalar, Uplo};
