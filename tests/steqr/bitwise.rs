@@ -3,9 +3,8 @@
 
 use batchlas::ops::steqr::{Form, Layout, Options, Partition, Shift, Update};
 use batchlas::routes::Pin;
-use batchlas::{Device, DeviceBatch, Dtype, Jobz, Queue, Real};
+use batchlas::{DeviceBatch, Dtype, Jobz, Queue, Real};
 
-use crate::arms::Arm;
 use crate::classes::{Batched, CLASSES, Tridiagonal};
 use crate::contract::in_place;
 use crate::support::bits;
@@ -90,9 +89,9 @@ fn agree<T: Real>(queue: &Queue, batch: &Batched<T>, warps: &[u32], updates: &[U
 }
 
 /// Every order, class, update, shift, form, partition, layout and number of warps.
+#[cfg(feature = "cuda")]
 fn all<T: Real>() {
-    let arm = Arm { device: Device::Cuda(0), route: "cta" };
-    let Some(queue) = arm.queue() else { return };
+    let Some(queue) = crate::support::queue(batchlas::Device::Cuda(0)) else { return };
     for n in 1..=32 {
         let batch = Batched::<T>::new(n, &items(n, T::DTYPE, &[], 3));
         agree(&queue, &batch, &[1, 2, 4], Update::ALL, Shift::ALL);

@@ -68,6 +68,8 @@ pub fn as_good_as_lapack<T: Real>(arm: Arm) {
         }
         ratios.sort_by(f64::total_cmp);
         let median = ratios[ratios.len() / 2];
-        assert!(median <= 2.0, "{arm:?} {} {jobz}: typically {median} times LAPACK's error", T::DTYPE);
+        // Explicit similarities round more often than dsteqr's recurrence.
+        let typical = if arm.route.contains("exp") || arm.route == "cta" { 3.0 } else { 1.5 };
+        assert!(median <= typical, "{arm:?} {} {jobz}: typically {median} times LAPACK's error", T::DTYPE);
     }
 }
