@@ -7,6 +7,10 @@ use std::fmt;
 /// `0`: converged. `k > 0`: k off-diagonal elements did not converge.
 /// `-1`: the triangle read holds a NaN or an infinity. An item whose status is
 /// not 0 has NaN outputs, and no other item is touched by it.
+///
+/// An eigenvalue of finite input may lie beyond the type's range. That is no
+/// failure: the status is 0, the value is an infinity of its sign, as rounding
+/// has it, and the vectors and the other values are right.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(transparent)]
 pub struct Status(pub i32);

@@ -40,6 +40,12 @@ impl Arm {
         !self.is_vendor()
     }
 
+    /// Whether an eigenvalue that overflows leaves the rest of its item right: `cta` hands the tridiagonal matrix
+    /// from launch to launch at the input's scale, and the vendor's routines promise nothing.
+    pub fn keeps_overflow(&self) -> bool {
+        self.route != "cta" && !self.is_vendor()
+    }
+
     pub fn pin(&self) -> Pin {
         Pin::parse(&OPERATION, self.route).expect("a family of syev")
     }

@@ -2,7 +2,7 @@
 
 use batchlas::linalg::{Eigh, eigh_with};
 use batchlas::ops::syev::{Options, solve};
-use batchlas::{Batch, Device, DeviceBatch, Jobz, Layout, Scalar, Status, Uplo};
+use batchlas::{Batch, Device, DeviceBatch, Dtype, Jobz, Layout, Real, Scalar, Status, Uplo};
 
 use crate::arms::Arm;
 use crate::checks::{check_items, check_vectors};
@@ -77,6 +77,41 @@ pub fn bad_items_touch_no_other<T: Scalar>(arm: Arm) {
                 }
             }
         }
+    }
+}
+
+/// An eigenvalue beyond the type's range is an infinity of its sign; the item's status is 0, and its vectors and
+/// its other values are right.
+pub fn values_that_overflow_are_infinite<T: Scalar>(arm: Arm) {
+    let Some(queue) = arm.queue().filter(|_| arm.keeps_overflow()) else { return };
+    let (most, exponent) =
+        if T::DTYPE.real() == Dtype::F32 { (f64::from(f32::MAX), 127) } else { (f64::MAX, 1023) };
+    let down = 2f64.powi(-12);
+    for n in [2, 3, 6, 32, 130].into_iter().filter(|n| *n <= arm.max_n(T::DTYPE)) {
+        let random = Random::new(70 + n as u64).hermitian(n);
+        let largest = random.re.iter().chain(&random.im).fold(0.0f64, |m, x| m.max(x.abs()));
+        let items =
+            [Matrix::from_fn(n, |_, _| 2f64.powi(exponent)), random.scaled(1.0 / largest).scaled(most)];
+        let huge = arm.solve(&queue, &poisoned::<T>(&items, Uplo::Lower), Uplo::Lower, Jobz::V);
+        let values = arm.solve(&queue, &poisoned::<T>(&items, Uplo::Lower), Uplo::Lower, Jobz::N).values;
+        // The same matrices where nothing overflows.
+        let items = items.map(|item| item.scaled(down));
+        let a = poisoned::<T>(&items, Uplo::Lower);
+        let plain = arm.solve(&queue, &a, Uplo::Lower, Jobz::V);
+        let bound = 10.0 * n as f64 * T::DTYPE.epsilon() * n as f64 * most * down;
+        for (k, exact) in plain.values.iter().map(|x| x.widen()).enumerate() {
+            for got in [huge.values[k].widen(), values[k].widen()] {
+                let context = format!("{arm:?} {} n={n} value {k}: {got} {exact}", T::DTYPE);
+                let near = exact.abs() - most * down;
+                if got.is_infinite() {
+                    assert!(near >= -bound && got.is_sign_positive() == (exact > 0.0), "{context}");
+                } else {
+                    assert!(near <= bound && (got * down - exact).abs() <= bound, "{context}");
+                }
+            }
+        }
+        assert!(huge.values_of(0)[n - 1].widen().is_infinite(), "{arm:?} n={n}");
+        check_vectors(&format!("{arm:?} n={n}"), &a, Uplo::Lower, &Eigh { values: plain.values, ..huge });
     }
 }
 

@@ -32,8 +32,8 @@ macro_rules! arm {
                 a_power_of_two_changes_nothing_but_the_scale
             });
             arm!(@each $t: items::{
-                alone_and_in_a_batch, bad_items_touch_no_other, gaps_and_guards_stay,
-                empty_shapes, one_by_one, many_items, large_batches
+                alone_and_in_a_batch, bad_items_touch_no_other, values_that_overflow_are_infinite,
+                gaps_and_guards_stay, empty_shapes, one_by_one, many_items, large_batches
             });
             arm!(@each $t: named::{diagonals, small_real, adjacency_of_33, near_singular_in_turns});
         }
