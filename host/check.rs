@@ -37,7 +37,7 @@ impl Quality {
 /// Measures the vectors of a solve against the matrices that it was given.
 ///
 /// An item that failed is left out, and so is one of order 0. An eigenvalue that
-/// overflowed to an infinity makes the residual NaN.
+/// overflowed makes the residual infinite or NaN.
 ///
 /// Costs some n^3 multiply-adds an item, on all cores.
 ///

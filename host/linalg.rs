@@ -64,8 +64,9 @@ impl<T: Scalar, P> Eigh<T, P> {
 ///
 /// `a` is preserved. Column k of an item's vectors belongs to its k-th
 /// eigenvalue; the component of largest modulus, the first of equal ones, is
-/// real and positive. An item that cannot be solved has a [`Status`] and NaN
-/// results, and touches no other.
+/// real and positive (where two agree to rounding, families may pick different
+/// ones). An item that cannot be solved has a [`Status`] and NaN results, and
+/// touches no other; an eigenvalue beyond the type's range is an infinity.
 ///
 /// On a GPU the cost is the solve and two copies over the bus; a batch that
 /// does not fit the memory goes through in parts.

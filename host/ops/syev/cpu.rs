@@ -1,4 +1,11 @@
 //! `cpu`: the solvers of the crate `batchlas-cpu` on the host's cores.
+//!
+//! Accuracy is norm-wise: errors are some n eps ||A|| for values, some n eps
+//! for components of vectors, over the gap to the next value. No more is
+//! promised, and above n = 128, where divide and conquer computes the vectors,
+//! no more is to be had. QL, up to there, often keeps components far below eps:
+//! of the tridiagonal Hermite matrix (d = 0, e_i = sqrt(i / 2)) the smallest,
+//! 1e-51 at n = 128, is right to 1e-13; at n = 129 it is noise of 1e-30.
 
 use batchlas_cpu::{Items, syev_c32, syev_c64, syev_f32, syev_f64};
 

@@ -4,7 +4,16 @@
 //! [`crate::linalg::eigh`] is the same with upload and download around it.
 //!
 //! Each vector's component of largest modulus, the first of equal ones, is
-//! real and positive. The imaginary parts of the diagonal are not read.
+//! real and positive. Which one is largest is decided on computed values: where
+//! two moduli agree to rounding, families and devices may pick different ones,
+//! and their vectors then differ by a factor of modulus 1 (a sign, for real
+//! types). One family on one device always picks the same. The imaginary parts
+//! of the diagonal are not read.
+//!
+//! An eigenvalue beyond the type's range is an infinity with status 0; see
+//! [`Status`](crate::Status). The family `cta` is the exception: it hands the
+//! tridiagonal matrix from launch to launch at the input's scale, so that an
+//! item with such a value is wrong. Scale such input down.
 
 mod cpu;
 #[cfg(feature = "kernels")]
