@@ -161,6 +161,7 @@ static BROKEN: &[EmbeddedModule] = &[EmbeddedModule {
     ptx: ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry broken() { no_such_op; ret; }\n",
     cubin: None,
     entries: &["broken"],
+    resources: &[],
 }];
 static BROKEN_KERNEL: KernelInfo = KernelInfo {
     name: "broken",

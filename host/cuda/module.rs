@@ -30,6 +30,9 @@ pub struct EmbeddedModule {
     pub cubin: Option<&'static [u8]>,
     /// The kernels in it.
     pub entries: &'static [&'static str],
+    /// What the assembler said of each of them, in their order: registers and bytes of stack, spill stores and
+    /// spill loads a thread, bytes of static shared memory a block. Empty where there was no assembler.
+    pub resources: &'static [[u32; 5]],
 }
 
 // Without an assembler there is no cubin, and what aligns cubins is unused.
@@ -271,6 +274,7 @@ mod tests {
             ptx: "// PTX",
             cubin,
             entries: &["scale_f32"],
+            resources: &[],
         }
     }
 

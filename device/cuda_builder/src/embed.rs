@@ -1,18 +1,22 @@
 //! Puts built kernels into a library, and takes kernels built elsewhere.
 //!
 //! A folder of built kernels holds `<crate>/<module>.<arch>.ptx`, a `.cubin` beside it where there was an
-//! assembler, and `manifest.txt` with lines of three kinds:
+//! assembler, and `manifest.txt` with lines of four kinds:
 //!
 //! ```text
 //! tool_chain rustc 1.96.0, LLVM 22.1.8, ptxas 13.0.88
 //! source <crate> <hash> <path relative to the kernel crate>
 //! module <crate> <module> <arch> <entry>,<entry>,...
+//! resources <crate> <module> <arch> <entry> <registers> <stack> <spill stores> <spill loads> <shared>
 //! ```
+//!
+//! `resources` follow their module, and are there where it has a cubin.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::path::{Component, Path, PathBuf};
 
+use crate::audit::Resources;
 use crate::builder::print_directives;
 use crate::check::Policy;
 use crate::error::{BuildError, at};
@@ -21,7 +25,7 @@ use crate::{Arch, BuiltKernels, BuiltModule, CudaBuilder, audit, fail, hash_of};
 const MANIFEST: &str = "manifest.txt";
 
 /// Builds kernel crates and writes `$OUT_DIR/kernels.rs`, to be included where a struct
-/// `EmbeddedModule { name, krate, arch, ptx, cubin, entries }` is in scope. Ends the build script with a
+/// `EmbeddedModule { name, krate, arch, ptx, cubin, entries, resources }` is in scope. Ends the build script with a
 /// readable message where that fails. Faults of kernels are warnings where `BATCHLAS_KERNEL_FAULTS` does
 /// not say `deny`: see [`Policy`].
 pub fn embed(crates: &[&str]) {
@@ -58,6 +62,7 @@ fn embedded_source(built: &[BuiltKernels]) -> String {
     text.push_str("pub static MODULES: &[EmbeddedModule] = &[\n");
     for module in modules {
         let BuiltModule { name, krate, arch, entries, cubin, .. } = module;
+        let resources = figures_of_all(module);
         let stem = format!("kernels/{krate}/{name}.{arch}");
         let cubin = match cubin {
             Some(_) => format!(
@@ -67,13 +72,24 @@ fn embedded_source(built: &[BuiltKernels]) -> String {
         };
         let _ = writeln!(
             text,
-            "    EmbeddedModule {{ name: {name:?}, krate: {krate:?}, arch: {}, ptx: include_str!(\"{stem}.ptx\"), cubin: {cubin}, entries: &{entries:?} }},",
+            "    EmbeddedModule {{ name: {name:?}, krate: {krate:?}, arch: {}, ptx: include_str!(\"{stem}.ptx\"), cubin: {cubin}, entries: &{entries:?}, resources: &{resources:?} }},",
             arch.number()
         );
     }
     let tool_chain = built.first().map_or("none", |kernels| &kernels.tool_chain);
     let _ = write!(text, "];\n\n/// What compiled them.\npub static TOOL_CHAIN: &str = {tool_chain:?};\n");
     text
+}
+
+/// Registers, stack, spill stores, spill loads and shared memory.
+fn figures(r: &Resources) -> [u32; 5] {
+    [r.registers, r.stack_bytes, r.spill_store_bytes, r.spill_load_bytes, r.shared_bytes]
+}
+
+/// Those of every entry, in the order of entries; none where one is not known.
+fn figures_of_all(module: &BuiltModule) -> Vec<[u32; 5]> {
+    let each = module.entries.iter().map(|entry| module.resources.get(entry).map(figures));
+    each.collect::<Option<_>>().unwrap_or_default()
 }
 
 /// Copies built kernels and their manifest into a folder; files that are equal stay untouched.
@@ -95,6 +111,10 @@ pub fn export(folder: &Path, built: &[BuiltKernels]) -> Result<(), BuildError> {
         for module in &kernels.modules {
             let BuiltModule { name, krate, arch, entries, .. } = module;
             let _ = writeln!(manifest, "module {krate} {name} {arch} {}", entries.join(","));
+            for (entry, resources) in &module.resources {
+                let numbers = figures(resources).map(|x| x.to_string()).join(" ");
+                let _ = writeln!(manifest, "resources {krate} {name} {arch} {entry} {numbers}");
+            }
             let stem = folder.join(krate).join(format!("{name}.{arch}"));
             let with = |suffix: &str| PathBuf::from(format!("{}.{suffix}", stem.display()));
             copy_changed(&module.ptx, &with("ptx"))?;
@@ -148,7 +168,14 @@ pub(crate) fn load_prebuilt(
             ["module", of, module, arch, entries] if of == name => {
                 built.modules.push(prebuilt_module(&dir, of, module, arch.parse()?, entries).map_err(wrong)?);
             }
-            ["source" | "module", ..] => {}
+            ["resources", of, _, _, rest] if of == name => {
+                let module = built.modules.last_mut();
+                let read = module.zip(prebuilt_resources(rest));
+                let (module, (entry, resources)) =
+                    read.ok_or_else(|| wrong(format!("{MANIFEST}: cannot read `{line}`")))?;
+                module.resources.insert(entry, resources);
+            }
+            ["source" | "module" | "resources", ..] => {}
             _ => return Err(wrong(format!("{MANIFEST}: cannot read `{line}`"))),
         }
     }
@@ -190,6 +217,18 @@ fn prebuilt_module(
         entries,
         resources: BTreeMap::new(),
     })
+}
+
+/// Reads `<entry> <registers> <stack> <spill stores> <spill loads> <shared>`.
+fn prebuilt_resources(text: &str) -> Option<(String, Resources)> {
+    let words: Vec<&str> = text.split(' ').collect();
+    let [entry, numbers @ ..] = &words[..] else { return None };
+    let numbers: Vec<u32> = numbers.iter().map(|word| word.parse().ok()).collect::<Option<_>>()?;
+    let [registers, stack_bytes, spill_store_bytes, spill_load_bytes, shared_bytes] = numbers[..] else {
+        return None;
+    };
+    let resources = Resources { registers, stack_bytes, spill_store_bytes, spill_load_bytes, shared_bytes };
+    Some(((*entry).to_owned(), resources))
 }
 
 /// Name of a crate's library: `name` of `[lib]`, else the package's with underscores.
@@ -243,6 +282,14 @@ fn write_changed(path: &Path, bytes: &[u8]) -> Result<(), BuildError> {
 mod tests {
     use super::*;
 
+    const RESOURCES: Resources = Resources {
+        registers: 40,
+        stack_bytes: 8,
+        spill_store_bytes: 4,
+        spill_load_bytes: 12,
+        shared_bytes: 16,
+    };
+
     #[test]
     fn relative_paths() {
         let from = Path::new("/w/device/kernels/k");
@@ -267,7 +314,7 @@ mod tests {
             cubin: None,
             ir: None,
             entries: vec!["a".into()],
-            resources: BTreeMap::new(),
+            resources: BTreeMap::from([("a".to_owned(), RESOURCES)]),
         };
         let built = BuiltKernels {
             krate: "my_kernels".into(),
@@ -283,6 +330,15 @@ mod tests {
         let loaded = load_prebuilt(&folder, &krate, Some(&[Arch::SM_80])).unwrap();
         assert_eq!(loaded.tool_chain, built.tool_chain);
         assert_eq!(loaded.modules[0].entries, ["a"]);
+        assert_eq!(loaded.modules[0].resources, built.modules[0].resources);
+        assert!(embedded_source(&[loaded]).contains("resources: &[[40, 8, 4, 12, 16]] }"));
+        let manifest = folder.join(MANIFEST);
+        let whole = std::fs::read_to_string(&manifest).unwrap();
+        std::fs::write(&manifest, whole.replace("40 8 4 12 16", "40 8")).unwrap();
+        let problem = load_prebuilt(&folder, &krate, None).unwrap_err().to_string();
+        assert!(problem.contains("cannot read `resources my_kernels m sm_80 a 40 8`"), "{problem}");
+        std::fs::write(&manifest, whole).unwrap();
+        let loaded = load_prebuilt(&folder, &krate, None).unwrap();
         assert_eq!(loaded.sources, built.sources);
         let problem = load_prebuilt(&folder, &krate, Some(&[Arch::SM_90])).unwrap_err().to_string();
         assert!(problem.contains("sm_90"), "{problem}");

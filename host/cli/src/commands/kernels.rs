@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     const fn module(name: &'static str, arch: u32) -> EmbeddedModule {
-        EmbeddedModule { name, krate: "k", arch, ptx: "", cubin: None, entries: &[] }
+        EmbeddedModule { name, krate: "k", arch, ptx: "", cubin: None, entries: &[], resources: &[] }
     }
 
     #[test]
