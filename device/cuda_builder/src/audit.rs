@@ -1,4 +1,4 @@
-//! Reads what a kernel became: PTX, the assembler's report, and machine code.
+//! Reads what a kernel became: PTX and the assembler's report; [`crate::sass`] reads machine code.
 
 use std::collections::BTreeMap;
 
@@ -11,7 +11,7 @@ pub struct Mix {
 }
 
 impl Mix {
-    fn add(&mut self, kind: &'static str) {
+    pub(crate) fn add(&mut self, kind: &'static str) {
         self.total += 1;
         *self.counts.entry(kind).or_default() += 1;
     }
@@ -149,16 +149,21 @@ fn ptx_kind(opcode: &str) -> &'static str {
     let has = |word: &str| opcode.split('.').any(|w| w == word);
     match stem {
         "ld" | "ldu" | "st" => memory_kind(stem, &has),
-        "atom" | "red" => "atomic",
+        "atom" | "red" if has("global") || has("shared") => "atomic",
+        "atom" | "red" => "generic memory",
         "cp" => "async copy",
         "shfl" => "shuffle",
-        "vote" | "match" | "activemask" | "redux" => "vote",
+        "vote" => "vote",
+        "activemask" => "active mask",
+        "match" => "match",
+        "redux" => "reduction",
         "bar" | "barrier" if opcode.starts_with("bar.warp") => "warp sync",
         "bar" | "barrier" => "barrier",
         "mma" | "wmma" | "wgmma" | "ldmatrix" => "matrix",
         "bra" | "brx" => "branch",
         "call" => "call",
         "div" | "rem" if has("u64") || has("s64") => "64-bit integer division",
+        "div" | "rem" if has("u32") || has("s32") || has("u16") || has("s16") => "integer division",
         "div" | "sqrt" | "rsqrt" | "rcp" if has("f64") => "f64 division or root",
         "div" | "sqrt" | "rsqrt" | "rcp" if has("f32") => "f32 division or root",
         _ if has("f64") => "f64",
@@ -174,7 +179,8 @@ fn memory_kind(stem: &str, has: &dyn Fn(&str) -> bool) -> &'static str {
         (true, ..) => "global store",
         (_, true, ..) if load => "shared load",
         (_, true, ..) => "shared store",
-        (_, _, true, _) => "local memory",
+        (_, _, true, _) if load => "local load",
+        (_, _, true, _) => "local store",
         (_, _, _, true) => "parameter",
         _ => "generic memory",
     }
@@ -206,60 +212,6 @@ pub fn parse_ptxas(log: &str) -> BTreeMap<String, Resources> {
 fn before(line: &str, words: &str) -> u32 {
     let head = line.find(words).map(|at| &line[..at]);
     head.and_then(|head| head.split_whitespace().next_back()).and_then(|n| n.parse().ok()).unwrap_or(0)
-}
-
-/// Reads what `cuobjdump -sass` prints: machine instructions of each entry, by kind.
-pub fn parse_sass(text: &str) -> BTreeMap<String, Mix> {
-    let mut all: BTreeMap<String, Mix> = BTreeMap::new();
-    let mut current = None;
-    for line in text.lines().map(str::trim) {
-        if let Some(name) = line.split("Function : ").nth(1) {
-            current = Some(name.trim().to_owned());
-            continue;
-        }
-        let Some(code) =
-            line.strip_prefix("/*").and_then(|rest| rest.split_once("*/")).map(|(_, code)| code.trim())
-        else {
-            continue;
-        };
-        let code = if code.starts_with('@') {
-            code.split_once(' ').map_or("", |(_, code)| code.trim())
-        } else {
-            code
-        };
-        let opcode = code.split([' ', ';']).next().unwrap_or_default();
-        if let (Some(name), true) = (&current, opcode.starts_with(|c: char| c.is_ascii_uppercase())) {
-            all.entry(name.clone()).or_default().add(sass_kind(opcode));
-        }
-    }
-    all
-}
-
-fn sass_kind(opcode: &str) -> &'static str {
-    let stem = opcode.split('.').next().unwrap_or_default();
-    match stem {
-        "LDG" | "LDG64" => "global load",
-        "STG" => "global store",
-        "LDS" => "shared load",
-        "STS" => "shared store",
-        "LDL" | "STL" => "local memory",
-        "LD" | "ST" => "generic memory",
-        "LDC" | "ULDC" | "LDCU" => "parameter",
-        "ATOM" | "ATOMG" | "ATOMS" | "RED" | "REDG" => "atomic",
-        "LDGSTS" | "LDGDEPBAR" | "DEPBAR" => "async copy",
-        "SHFL" => "shuffle",
-        "VOTE" | "VOTEU" | "MATCH" | "REDUX" => "vote",
-        "WARPSYNC" => "warp sync",
-        "BAR" => "barrier",
-        "DMMA" | "HMMA" | "IMMA" | "LDSM" => "matrix",
-        "BRA" | "BRX" | "BSSY" | "BSYNC" | "EXIT" | "BREAK" => "branch",
-        "CALL" | "RET" => "call",
-        "MUFU" => "approximation",
-        "DADD" | "DMUL" | "DFMA" | "DSETP" => "f64",
-        "FADD" | "FMUL" | "FFMA" | "FSETP" | "FMNMX" | "FSEL" | "FADD2" | "FMUL2" | "FFMA2" => "f32",
-        "NOP" => "nop",
-        _ => "other",
-    }
 }
 
 #[cfg(test)]
@@ -367,19 +319,5 @@ ptxas info    : Used 8 registers, used 0 barriers
         };
         assert_eq!(all["a"], a);
         assert_eq!(all["b"], Resources { registers: 8, ..Resources::default() });
-    }
-
-    #[test]
-    fn machine_code() {
-        let text = "
-		Function : toy
-	.headerflags	@\"EF_CUDA_SM90\"
-        /*0000*/                   LDC R1, c[0x0][0x28] ;                 /* 0x00000a00ff017b82 */
-                                                                          /* 0x000fe20000000800 */
-        /*0010*/              @!P0 DFMA R2, R4, R6, R8 ;                  /* 0x00 */
-        /*0020*/                   SHFL.BFLY PT, R2, R3, 0x1, 0x1f ;      /* 0x00 */
-";
-        let mix = &parse_sass(text)["toy"];
-        assert_eq!((mix.total, mix.count("f64"), mix.count("shuffle"), mix.count("parameter")), (3, 1, 1, 1));
     }
 }

@@ -13,6 +13,9 @@ pub enum Fault {
     LocalMemory,
     /// A function that was not inlined.
     Call,
+    /// Loads and stores whose memory is found out at run time, and which cost more for it
+    /// ([`crate::ledger::changes::faults`]).
+    Generic,
     /// PTX that the assembler rejects: there is no cubin, and the driver compiles the PTX.
     Assembler,
 }
@@ -56,8 +59,8 @@ pub struct Allowance {
 /// File beside a kernel crate's manifest that holds its exceptions.
 pub const ALLOWED_FILE: &str = "allowed-faults.txt";
 
-/// Reads a crate's exceptions, one a line: the entry or the beginning of several, `local-memory` or `call`,
-/// and the reason. A line without a reason is an error.
+/// Reads a crate's exceptions, one a line: the entry or the beginning of several, `local-memory`, `call` or
+/// `generic-access`, and the reason. A line without a reason is an error.
 pub fn read_allowed(krate: &Path) -> Result<Vec<Allowance>, BuildError> {
     let path = krate.join(ALLOWED_FILE);
     let text = match std::fs::read_to_string(&path) {
@@ -70,7 +73,9 @@ pub fn read_allowed(krate: &Path) -> Result<Vec<Allowance>, BuildError> {
     let read = |(index, line): (usize, &str)| {
         parse_allowed(line).ok_or_else(|| {
             let place = format!("{}, line {}", path.display(), index + 1);
-            BuildError::Marker(format!("{place}: not `ENTRY local-memory|call REASON`: {line}"))
+            BuildError::Marker(format!(
+                "{place}: not `ENTRY local-memory|call|generic-access REASON`: {line}"
+            ))
         })
     };
     lines.map(read).collect()
@@ -82,6 +87,7 @@ fn parse_allowed(line: &str) -> Option<Allowance> {
     let fault = match words.next()? {
         "local-memory" => Fault::LocalMemory,
         "call" => Fault::Call,
+        "generic-access" => Fault::Generic,
         _ => return None,
     };
     let reason = words.collect::<Vec<_>>().join(" ");

@@ -242,7 +242,7 @@ fn undefined(ptx: &Path) -> Result<Vec<String>, BuildError> {
 }
 
 /// Runs a function over items on as many threads as cargo gives us; results in the items' order.
-fn in_parallel<T: Sync, R: Send>(
+pub(crate) fn in_parallel<T: Sync, R: Send>(
     items: &[T],
     work: impl Fn(&T) -> Result<R, BuildError> + Sync,
 ) -> Result<Vec<R>, BuildError> {

@@ -39,6 +39,7 @@ pub mod markers;
 pub mod nested;
 pub mod progress;
 pub mod ptxas;
+pub mod sass;
 pub mod sysroot;
 
 pub use arch::Arch;

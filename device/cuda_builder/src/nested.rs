@@ -135,7 +135,7 @@ impl Nested<'_> {
     fn install_linker(&self) -> Result<PathBuf, BuildError> {
         let own = match self.linker {
             Some(path) => path.to_path_buf(),
-            None => std::env::current_exe().map_err(at(Path::new("this program")))?,
+            None => own_program().map_err(at(Path::new("this program")))?,
         };
         let fixed = self.ptx_dir.join("linker");
         let bytes = std::fs::read(&own).map_err(at(&own))?;
@@ -146,6 +146,13 @@ impl Nested<'_> {
         }
         Ok(fixed)
     }
+}
+
+/// The running program's file, also after another was put in its place: a build of the workspace replaces
+/// xtask while it runs.
+fn own_program() -> std::io::Result<PathBuf> {
+    let running = PathBuf::from("/proc/self/exe");
+    if running.exists() { Ok(running) } else { std::env::current_exe() }
 }
 
 /// Takes from a command what belongs to the outer build. What says how to reach registries stays.

@@ -7,12 +7,12 @@ use std::process::Command;
 
 use crate::audit::{self, Mix, Resources};
 use crate::error::{BuildError, at};
-use crate::{Arch, link};
+use crate::{Arch, link, sass};
 
 /// Folder below a workspace's root into which `cargo xtask setup` installs NVIDIA's tools.
 pub const TOOLS_FOLDER: &str = ".tools";
 
-/// Looks for a tool (`ptxas`, `cuobjdump`, `nvdisasm`): `BATCHLAS_PTXAS` (for `ptxas`; the others beside
+/// Looks for a tool (`ptxas`, `nvdisasm`): `BATCHLAS_PTXAS` (for `ptxas`; the other beside
 /// it), `PATH`, `CUDA_HOME`, `CUDA_PATH`, `/usr/local/cuda`, then `.tools` of `near` and of the folders
 /// above it. `Ok(None)` where there is none; an error where `BATCHLAS_PTXAS` names no file.
 pub fn find(tool: &str, near: &Path) -> Result<Option<PathBuf>, BuildError> {
@@ -99,18 +99,16 @@ pub fn assemble_with(
 }
 
 /// Machine instructions of each entry of a cubin, counted by kind.
-pub fn machine_mix(cuobjdump: &Path, cubin: &Path) -> Result<BTreeMap<String, Mix>, BuildError> {
+pub fn machine_mix(nvdisasm: &Path, cubin: &Path) -> Result<BTreeMap<String, Mix>, BuildError> {
+    Ok(sass::parse(&disassemble(nvdisasm, cubin)?))
+}
+
+/// The machine code of a cubin, as text.
+pub fn disassemble(nvdisasm: &Path, cubin: &Path) -> Result<String, BuildError> {
     if !cubin.is_file() {
         return Err(at(cubin)(std::io::ErrorKind::NotFound.into()));
     }
-    let mut command = Command::new(cuobjdump);
-    // cuobjdump starts nvdisasm, which lies beside it.
-    let mut path = vec![cuobjdump.parent().unwrap_or(Path::new(".")).to_path_buf()];
-    path.extend(std::env::var_os("PATH").iter().flat_map(std::env::split_paths));
-    if let Ok(path) = std::env::join_paths(path) {
-        command.env("PATH", path);
-    }
-    Ok(audit::parse_sass(&link::run(command.arg("-sass").arg(cubin))?))
+    link::run(Command::new(nvdisasm).arg("-c").arg(cubin))
 }
 
 #[cfg(test)]
@@ -129,7 +127,7 @@ mod tests {
         let in_home = root.join("home/bin/ptxas");
         let in_tools = root.join("work/.tools/nvidia/cu13/bin/ptxas");
         let named = root.join("named/ptxas");
-        for path in [&in_path, &in_home, &in_tools, &named, &root.join("named/cuobjdump")] {
+        for path in [&in_path, &in_home, &in_tools, &named, &root.join("named/nvdisasm")] {
             touch(path);
         }
         let near = root.join("work/device/kernels");
@@ -143,7 +141,7 @@ mod tests {
         let own = ("BATCHLAS_PTXAS", named.clone());
         let all = [path.clone(), home.clone(), own];
         assert_eq!(find("ptxas", &all).unwrap(), Some(named.clone()));
-        assert_eq!(find("cuobjdump", &all).unwrap(), Some(root.join("named/cuobjdump")));
+        assert_eq!(find("nvdisasm", &all).unwrap(), Some(root.join("named/nvdisasm")));
         assert_eq!(find("ptxas", &[path, home.clone()]).unwrap(), Some(in_path));
         assert_eq!(find("ptxas", &[home]).unwrap(), Some(in_home));
         assert_eq!(find("nvdisasm", &[]).unwrap(), None);

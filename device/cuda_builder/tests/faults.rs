@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 
 use common::builder;
 use cuda_builder::check::{Fault, Policy};
-use cuda_builder::{Arch, BuildError, DebugInfo};
+use cuda_builder::ledger::{self, changes};
+use cuda_builder::{Arch, BuildError, DebugInfo, ptxas};
 
 const PANIC: &str = "#[panic_handler]\nfn panic(_: &core::panic::PanicInfo<'_>) -> ! { unsafe { core::arch::nvptx::trap() } }\n";
 
@@ -79,6 +80,50 @@ fn calls_and_undefined_functions_fail() {
                    #[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn lost(a: *mut f32) { unsafe { *a = nowhere(*a) } }\n";
     let error = builder(krate("fault-undefined", missing)).build().unwrap_err().to_string();
     assert!(error.contains("the function `nowhere` is defined nowhere"), "{error}");
+}
+
+/// Sums 64 values that all live at once; the marker leaves 32 registers a thread.
+const SPILLING: &str = "#[allow(non_upper_case_globals)] #[unsafe(no_mangle)] pub static __cuda_std_bounds__1024_2__full: u8 = 0;\n\
+    #[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn full(a: *mut f64) { unsafe {\n\
+    let mut x = [0.0f64; 64]; let mut k = 0; while k < 64 { x[k] = a.add(k).read_volatile(); k += 1; }\n\
+    let mut i = 0; while i < 64 { let mut s = 0.0; let mut j = 0; while j < 64 { s += x[j] * x[(i + j) & 63]; j += 1; }\n\
+    a.add(i).write_volatile(s); i += 1; } } }\n";
+
+/// Stores through a pointer that comes from memory.
+const GENERIC: &str = "#[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn through(p: *const *mut f32) { unsafe { **p = 1.0 } }\n";
+
+#[test]
+fn the_ledger_shows_spills_and_generic_accesses() {
+    let Some(nvdisasm) = ptxas::find("nvdisasm", Path::new(env!("CARGO_MANIFEST_DIR"))).unwrap() else {
+        eprintln!("skipped: no nvdisasm");
+        return;
+    };
+    let folder = krate("fault-ledger", &format!("{SPILLING}{GENERIC}"));
+    let BuildError::Kernel { faults, .. } = builder(&folder).build().unwrap_err() else {
+        panic!("another error")
+    };
+    assert!(
+        faults.iter().all(|fault| fault.entry == "full" && fault.what.contains("spill stores")),
+        "{faults:?}"
+    );
+
+    let built = builder(&folder).faults(Policy::Warn).build().unwrap_or_else(|error| panic!("{error}"));
+    let ledgers = ledger::measure(&[built], Some(&nvdisasm)).unwrap();
+    assert_eq!(ledgers.iter().map(|ledger| ledger.arch).collect::<Vec<_>>(), [Arch::SM_80, Arch::SM_90]);
+    for ledger in ledgers {
+        assert!(ledger.is_complete());
+        let full = ledger.row("full").unwrap();
+        let (resources, sass) = (full.resources.unwrap(), full.sass.as_ref().unwrap());
+        assert!(resources.registers <= 32 && resources.spill_store_bytes > 0, "{full:?}");
+        assert!(
+            sass.get("local_store") > 0 && full.ptx.get("local_store") == 0,
+            "only ptxas spilled: {full:?}"
+        );
+        assert!(changes::faults(full).is_empty(), "the build tells of spills");
+        let through = changes::faults(ledger.row("through").unwrap());
+        assert_eq!(through, [(Fault::Generic, "generic accesses in the machine code: 1".to_owned())]);
+        assert_eq!(ledger::parse(&ledger::format(&ledger)).unwrap(), ledger);
+    }
 }
 
 #[test]

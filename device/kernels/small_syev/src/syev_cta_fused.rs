@@ -216,8 +216,9 @@ impl<T: Scalar, const P: usize, const MATRICES: usize> BlockMemory<T, P, MATRICE
         let e_up = tile.shuffle_down(reduction.e, 1);
         let below = if rank + 1 < n { e_up } else { zero };
         let above = if rank > 0 && inside { reduction.e } else { zero };
-        self.track.d.set(index * MATRICES as u32 + local, if inside { reduction.d } else { zero });
-        self.track.e.set(index * MATRICES as u32 + local, if reduction.reversed { above } else { below });
+        let up = <T::Real as Real>::HIGH_NORM;
+        self.track.d.set(index * MATRICES as u32 + local, if inside { reduction.d * up } else { zero });
+        self.track.e.set(index * MATRICES as u32 + local, if reduction.reversed { above } else { below } * up);
         if rank == 0 {
             self.track.set_first(local, if reduction.reversed { 0 } else { offset });
         }
@@ -289,7 +290,9 @@ impl<T: Scalar, const P: usize, const MATRICES: usize> BlockMemory<T, P, MATRICE
             position += (other < own || (other == own && i < rank)) as u32;
         }
         if position < n {
-            values.set(position as usize, own * reduction.scale.recip());
+            // Two steps: the product of both powers of two may be past the largest number.
+            let down = <T::Real as Real>::HIGH_NORM.recip();
+            values.set(position as usize, own * down * reduction.scale.recip());
         }
         position
     }
