@@ -109,7 +109,10 @@ impl fmt::Display for BuildError {
                     f,
                     "  2. BATCHLAS_PTX_DIR=<folder>    (PTX built elsewhere, by `cargo xtask ptx <folder>`)"
                 )?;
-                write!(f, "  3. --no-default-features        (CPU only: build without the feature `cuda`)")
+                write!(
+                    f,
+                    "  3. CPU only: build the library without its feature `cuda` (the command line always has it)"
+                )
             }
             Self::Environment { name, problem } => write!(f, "{name}: {problem}"),
             Self::Arch(text) => {

@@ -163,7 +163,7 @@ fn nothing_found_names_each_place_and_three_remedies() {
         "usr/bin/rustc",
         "cargo xtask setup",
         "BATCHLAS_PTX_DIR",
-        "--no-default-features",
+        "without its feature `cuda`",
     ] {
         assert!(error.contains(part), "`{part}` is missing in:\n{error}");
     }

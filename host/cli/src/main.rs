@@ -60,11 +60,15 @@ fn usage(error: &clap::Error) -> ExitCode {
 fn usage_line(text: &str) -> String {
     let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
     let told = lines.take_while(|line| !line.starts_with("Usage:") && !line.starts_with("For more"));
-    let mut line = told.collect::<Vec<_>>().join(" ");
-    if let Some(rest) = line.strip_prefix("error: ") {
-        line = rest.to_string();
+    let mut line = String::new();
+    for part in told {
+        let between =
+            if line.is_empty() || line.ends_with(':') || part.starts_with('[') { " " } else { "; " };
+        line.push_str(between);
+        line.push_str(part);
     }
-    format!("{line} (see --help)")
+    let line = line.trim_start();
+    format!("{} (see --help)", line.strip_prefix("error: ").unwrap_or(line))
 }
 
 #[cfg(test)]
@@ -86,6 +90,7 @@ mod tests {
             (&["routes", "syev", "--dtype", "int", "--n", "1", "--batch", "1"], "f32, f64, c32, c64"),
             (&["routes", "syev", "--dtype", "f32", "--n", "-1", "--batch", "1"], "-1"),
             (&["solve"], "solve"),
+            (&["eig"], "'eig'; tip: a similar subcommand exists: 'eigh'"),
         ] {
             let line = line(args);
             assert!(line.contains(word), "{line}");
