@@ -12,7 +12,8 @@ use device_linalg::steqr_cta::{Explicit, Form, Nested, NoBasis, Options, SharedB
 /// # Layout and shapes
 /// `a`: as `sytrd_cta` leaves it; overwritten by the eigenvectors, column by column (`VECTORS`), else only read.
 /// `w`: `batch * n` eigenvalues, ascending. `status`: `batch` elements; -1 on entry marks an item without a
-/// result (NaN is written); on return otherwise the number of off-diagonals that did not converge.
+/// result; on return otherwise the number of off-diagonals that did not converge. Outputs of an item whose status is not
+/// 0 are NaN.
 ///
 /// # Lanes
 /// `P` lanes an item, lane = row. Any number of items a block.
@@ -80,15 +81,20 @@ pub unsafe fn syev_cta<T: Scalar, const P: usize, const VECTORS: bool>(
         let unconverged = Nested::solve::<_, Explicit, _>(tile, n, &mut rows, basis, options);
         tile.sync();
         let position = ascending_position(tile, n, rows.d);
-        Columns { first: shared, ld: P as u32 }.write::<P>(tile, matrix, items, position, true);
+        let columns = Columns { first: shared, ld: P as u32 };
+        columns.write::<P>(tile, matrix, items, position, unconverged == 0);
         unconverged
     } else {
         Nested::solve::<_, Explicit, _>(tile, n, &mut rows, NoBasis, options)
     };
 
-    let position = ascending_position(tile, n, rows.d);
-    if rank < n {
-        values.set(position as usize, rows.d);
+    if unconverged != 0 {
+        write_nan::<T, VECTORS>(rank, matrix, values, items);
+    } else {
+        let position = ascending_position(tile, n, rows.d);
+        if rank < n {
+            values.set(position as usize, rows.d);
+        }
     }
     if rank == 0 {
         status.set(item as usize, unconverged as i32);

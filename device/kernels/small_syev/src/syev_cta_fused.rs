@@ -28,7 +28,7 @@ pub const fn shared_bytes(scalar_bytes: usize, real_bytes: usize, p: usize, matr
 /// `a`: `batch` column-major matrices of order `n <= P`, leading dimension `ld`, `stride` elements apart; the
 /// triangle named by `upper` (0: lower) is read. With `VECTORS` overwritten by the eigenvectors, else left as it
 /// is. `w`: `batch * n` eigenvalues, ascending. `status`: `batch` elements: 0, the number of couplings
-/// that did not converge, or -1 where an element read is not finite (outputs are then NaN).
+/// that did not converge, or -1 where an element read is not finite; where it is not 0 the outputs are NaN.
 ///
 /// # Lanes
 /// `P` lanes an item, lane = row, in registers; `MATRICES` items a block. Lane `m` of warp 0 also chases item
@@ -104,7 +104,8 @@ pub unsafe fn syev_cta_fused<T: Scalar, const P: usize, const MATRICES: usize, c
     // Every lane of a tile takes the same branch.
     if live {
         let values = w.at(item as usize * n as usize);
-        if reduction.bad {
+        let unconverged = block.unconverged(local);
+        if reduction.bad || unconverged != 0 {
             write_nan::<T, VECTORS>(rank, matrix, values, items);
         } else {
             let position = block.write_values(tile, local, n, reduction, values);
@@ -113,7 +114,7 @@ pub unsafe fn syev_cta_fused<T: Scalar, const P: usize, const MATRICES: usize, c
             }
         }
         if rank == 0 {
-            status.set(item as usize, if reduction.bad { -1 } else { block.unconverged(local) });
+            status.set(item as usize, if reduction.bad { -1 } else { unconverged });
         }
     }
 }
@@ -218,7 +219,9 @@ impl<T: Scalar, const P: usize, const MATRICES: usize> BlockMemory<T, P, MATRICE
         let above = if rank > 0 && inside { reduction.e } else { zero };
         let up = <T::Real as Real>::HIGH_NORM;
         self.track.d.set(index * MATRICES as u32 + local, if inside { reduction.d * up } else { zero });
-        self.track.e.set(index * MATRICES as u32 + local, if reduction.reversed { above } else { below } * up);
+        self.track
+            .e
+            .set(index * MATRICES as u32 + local, if reduction.reversed { above } else { below } * up);
         if rank == 0 {
             self.track.set_first(local, if reduction.reversed { 0 } else { offset });
         }

@@ -15,7 +15,7 @@ pub const fn staging_elements(n: usize) -> usize {
 /// `a`: `batch` column-major matrices of order `N`, leading dimension `ld`, `stride` elements apart; the
 /// triangle named by `upper` (0: lower) is read. With `VECTORS` overwritten by the eigenvectors, else left as it
 /// is. `w`: `batch * N` eigenvalues, ascending. `status`: `batch` elements: 0, the number of pairs still coupled
-/// after the last sweep, or -1 where an element read is not finite (outputs are then NaN).
+/// after the last sweep, or -1 where an element read is not finite; where it is not 0 the outputs are NaN.
 ///
 /// # Lanes
 /// One thread an item; all indices are static, so the matrix stays in registers.
@@ -86,19 +86,20 @@ pub unsafe fn syev_thread<T: Scalar, const N: usize, const VECTORS: bool>(
     pencil.sort::<VECTORS>();
     let nan = <T::Real as Real>::NAN;
     let unscale = scale.recip();
+    let failed = bad || coupled != 0;
     if live {
         status.set(item as usize, if bad { -1 } else { coupled as i32 });
         for k in 0..N {
             let value = pencil.value(k) * unscale;
-            w.set(item as usize * N + k, if bad { nan } else { value });
+            w.set(item as usize * N + k, if failed { nan } else { value });
         }
     }
     if VECTORS {
-        if !bad {
+        if !failed {
             pencil.fix_phases();
         }
         let vector = |row: usize, column: usize| {
-            if bad { T::from_parts(nan, nan) } else { pencil.vector(row, column) }
+            if failed { T::from_parts(nan, nan) } else { pencil.vector(row, column) }
         };
         if staged != 0 {
             // The block's own elements were read above; each thread writes its own part only.

@@ -24,7 +24,7 @@ const BAD: u32 = 2;
 
 pub const fn shared_bytes(p: usize, rows: usize, bytes: usize, vectors: bool) -> usize {
     let matrices = matrices(p, rows);
-    track_bytes(bytes, p, matrices, sweeps_a_round(p, vectors)) + matrices * (4 + bytes)
+    track_bytes(bytes, p, matrices, sweeps_a_round(p, vectors)) + matrices * (8 + bytes)
 }
 
 /// The block's shared memory.
@@ -34,6 +34,8 @@ struct BlockMemory<T> {
     /// What the problem's rows were multiplied by, behind the common factor.
     scale: Shared<T>,
     flags: Shared<u32>,
+    /// Couplings that did not converge, once a problem is through.
+    unconverged: Shared<u32>,
 }
 
 impl<T: Real> BlockMemory<T> {
@@ -41,12 +43,14 @@ impl<T: Real> BlockMemory<T> {
     fn carve<const P: usize, const ROWS: usize, const VECTORS: bool>() -> Self {
         let (matrices, sweeps) = const { (matrices(P, ROWS), sweeps_a_round(P, VECTORS)) };
         let behind = track_bytes(size_of::<T>(), P, matrices, sweeps);
-        // SAFETY: the launch gives shared_bytes: the track, a scale and flags for each problem.
+        let words = behind + matrices * size_of::<T>();
+        // SAFETY: the launch gives shared_bytes: the track, and for each problem a scale and two words.
         unsafe {
             BlockMemory {
                 track: Track::carve(0, P, matrices, sweeps),
                 scale: dynamic_shared_mem::<T>(behind, matrices),
-                flags: dynamic_shared_mem::<u32>(behind + matrices * size_of::<T>(), matrices),
+                flags: dynamic_shared_mem::<u32>(words, matrices),
+                unconverged: dynamic_shared_mem::<u32>(words + matrices * size_of::<u32>(), matrices),
             }
         }
     }
@@ -78,7 +82,7 @@ where
     if VECTORS {
         thread::sync_threads();
         if thread < 32 {
-            log(track, &mut chaser, chases);
+            log(&memory, &mut chaser, chases);
         } else {
             let tile = Tile::native((P / ROWS) as u32);
             let local = (thread - 32) / (P / ROWS) as u32;
@@ -89,6 +93,7 @@ where
             chaser.sweep::<T, false>(track, 0, 0);
         }
         if chases {
+            memory.unconverged.set(thread, chaser.unconverged());
             memory.sort_values(thread, n, arguments.sort != 0);
         }
     }
@@ -103,12 +108,15 @@ where
 
 /// The role of the chasing warp: logs round after round, one ahead of what is applied.
 #[inline(always)]
-fn log<T: Real>(track: &Track<T>, chaser: &mut Chaser, chases: bool) {
+fn log<T: Real>(memory: &BlockMemory<T>, chaser: &mut Chaser, chases: bool) {
     let (mut buffer, mut more) = (0, true);
     while more {
         let active = chases && chaser.is_active();
         if chases {
-            chaser.log_round(track, buffer);
+            chaser.log_round(&memory.track, buffer);
+        }
+        if chases && !active {
+            memory.unconverged.set(thread::thread_idx_x(), chaser.unconverged());
         }
         more = thread::sync_roles_or(active);
         buffer ^= 1;
@@ -221,9 +229,15 @@ impl<T: Real> BlockMemory<T> {
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
     fn value(&self, matrix: u32, i: u32) -> T {
-        let bad = self.flags.get(matrix) & BAD != 0;
         let x = self.track.d.get(i * self.track.matrices + matrix) * T::HIGH_NORM.recip();
-        if bad { T::NAN } else { x * self.scale.get(matrix) }
+        if self.failed(matrix) { T::NAN } else { x * self.scale.get(matrix) }
+    }
+
+    /// Whether the problem has no result.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    fn failed(&self, matrix: u32) -> bool {
+        self.flags.get(matrix) & BAD != 0 || self.unconverged.get(matrix) != 0
     }
 
     /// Where the eigenvalue in row `i` goes: its place among the ascending ones, or the row of the input.
@@ -298,7 +312,7 @@ fn finish<T, const P: usize, const ROWS: usize>(
 {
     let n = arguments.n;
     let lanes = const { (P / ROWS) as u32 };
-    let bad = memory.flags.get(local) & BAD != 0;
+    let failed = memory.failed(local);
     // Column rank + k * lanes of each k is this lane's to place.
     let mut positions = [0; ROWS];
     for k in 0..ROWS {
@@ -317,7 +331,7 @@ fn finish<T, const P: usize, const ROWS: usize>(
             for r in 0..ROWS {
                 let row = tile.rank() + r as u32 * lanes;
                 if row < n {
-                    let x = if bad { T::from_real(<T as Real>::NAN) } else { rows[r][c].scale(sign) };
+                    let x = if failed { T::from_real(<T as Real>::NAN) } else { rows[r][c].scale(sign) };
                     matrix.set(target as usize * arguments.ld as usize + row as usize, x);
                 }
             }

@@ -47,7 +47,7 @@ where
         }
     }
     warp::sync_warp(warp::FULL_MASK);
-    let bad = !problem.prepare(n);
+    let finite = problem.prepare(n);
     let address = |item: u32, element: u32| {
         let (column, row) = split_index(element, n);
         let base = (first + item as u64) * arguments.stride;
@@ -73,14 +73,15 @@ where
 
     let unconverged = problem.diagonalize::<VECTORS>(n, n * arguments.sweeps_per_value);
     if live {
-        arguments.status.set((first + lane as u64) as usize, if bad { -1 } else { unconverged as i32 });
+        arguments.status.set((first + lane as u64) as usize, if finite { unconverged as i32 } else { -1 });
     }
+    let failed = !finite || unconverged != 0;
 
     let positions = problem.positions(n, arguments.sort != 0);
     let nan = T::from_real(<T as Real>::NAN);
     for i in 0..P {
         if live && (i as u32) < n {
-            own.set(positions[i], if bad { nan } else { problem.value(i) });
+            own.set(positions[i], if failed { nan } else { problem.value(i) });
         }
     }
     warp::sync_warp(warp::FULL_MASK);
@@ -92,7 +93,7 @@ where
             for row in 0..P {
                 if live && (row as u32) < n && (c as u32) < n {
                     let x = problem.q[row][c].scale(sign);
-                    own.set(positions[c] * n + row as u32, if bad { nan } else { x });
+                    own.set(positions[c] * n + row as u32, if failed { nan } else { x });
                 }
             }
         }

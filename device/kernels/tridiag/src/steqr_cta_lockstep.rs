@@ -12,8 +12,8 @@ use device_linalg::steqr_cta::{Explicit, Lockstep, ParlettGray};
 /// `d`: `batch * n` diagonal elements, overwritten by the eigenvalues. `e`: `batch * (n - 1)` off-diagonal
 /// elements, only read. `q` (`VECTORS`): column-major `n` by `n` matrices, leading dimension `ld`, `stride` elements
 /// apart; where `back_transform` is not 0 the basis to start from, else only written: its columns become the
-/// vectors. `status`: 0, the number of off-diagonals that did not converge, or -1 where `d` or `e` is not finite
-/// (outputs are then NaN). `sort` 0 leaves the values in the order in which they were found.
+/// vectors. `status`: 0, the number of off-diagonals that did not converge, or -1 where `d` or `e` is not finite; where
+/// it is not 0 the outputs are NaN. `sort` 0 leaves the values in the order in which they were found.
 ///
 /// # Lanes
 /// `P` lanes an item, lane = row. Collectives name the whole warp; tiles past the batch go through as empty

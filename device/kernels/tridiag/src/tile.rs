@@ -45,19 +45,20 @@ pub fn solve<T, F, U, const P: usize, const VECTORS: bool, const INTERLEAVED: bo
     };
 
     let rank = tile.rank();
+    let failed = bad || unconverged != 0;
     let ascending = ascending_position(tile, arguments.n, rows.d);
     let position = if arguments.sort != 0 { ascending } else { rank };
     if let Some(columns) = columns {
         let matrix = arguments.basis(item);
-        columns.write::<P>(tile, matrix, arguments.items(), position, solved);
-        if live && bad && rank < arguments.n {
+        columns.write::<P>(tile, matrix, arguments.items(), position, live && !failed);
+        if live && failed && rank < arguments.n {
             for j in 0..arguments.n as usize {
                 matrix.set(j * arguments.ld as usize + rank as usize, T::NAN);
             }
         }
     }
     if live && rank < arguments.n {
-        arguments.diagonal(item).set(position as usize, if bad { T::NAN } else { rows.d });
+        arguments.diagonal(item).set(position as usize, if failed { T::NAN } else { rows.d });
     }
     if live && rank == 0 {
         arguments.status.set(item as usize, if bad { -1 } else { unconverged as i32 });

@@ -22,7 +22,7 @@ use cuda_std::prelude::*;
 ///
 /// # Numerics
 /// Each vector is scaled so that its component of largest modulus is real and positive, ties to the earliest
-/// row. A bad item gets NaN.
+/// row. An item that is bad or did not converge gets NaN.
 ///
 /// # Safety
 /// The views cover the items that the grid counts.
@@ -45,13 +45,15 @@ pub unsafe fn vendor_unpack<T: Scalar, const VECTORS: bool>(
     let order = n as usize;
     let values = w.at(item * order);
     let bad = status.get(item) < 0;
+    let unconverged = info.get(item);
+    let failed = bad || unconverged != 0;
     thread::sync_threads();
 
     let nan = <T::Real as Real>::NAN;
     let unscale = scale.get(item).recip();
     let mut k = thread::thread_idx_x() as usize;
     while k < order {
-        values.set(k, if bad { nan } else { values.get(k) * unscale });
+        values.set(k, if failed { nan } else { values.get(k) * unscale });
         k += thread::block_dim_x() as usize;
     }
     if VECTORS {
@@ -60,7 +62,7 @@ pub unsafe fn vendor_unpack<T: Scalar, const VECTORS: bool>(
         let mut column = (thread::thread_idx_x() / 32) as usize;
         while column < order {
             let to = to.at(column * ld as usize);
-            if bad {
+            if failed {
                 fill_column(to, n, T::from_parts(nan, nan));
             } else {
                 copy_column(from.at(column * order), to, n);
@@ -69,7 +71,6 @@ pub unsafe fn vendor_unpack<T: Scalar, const VECTORS: bool>(
         }
     }
     if thread::thread_idx_x() == 0 && !bad {
-        let unconverged = info.get(item);
         // Jacobi's n + 1 says only that the sweeps ran out.
         let most = n as i32;
         status.set(item, if unconverged > most { most } else { unconverged });
