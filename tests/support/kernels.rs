@@ -12,6 +12,9 @@ use kernels_vendor::vendor_unpack::vendor_unpack;
 
 use crate::support::{self, random::Random};
 
+#[path = "tridiag.rs"]
+mod tridiag;
+
 /// What launches the kernels of a crate.
 pub type Drive = fn(&Queue) -> Vec<Outcome>;
 
@@ -24,7 +27,8 @@ pub struct Crate {
 
 pub static SMALL_SYEV: Crate =
     Crate { folder: "small_syev", kernels: kernels_small_syev::KERNELS, drive: small_syev };
-pub static TRIDIAG: Crate = Crate { folder: "tridiag", kernels: kernels_tridiag::KERNELS, drive: |_| vec![] };
+pub static TRIDIAG: Crate =
+    Crate { folder: "tridiag", kernels: kernels_tridiag::KERNELS, drive: tridiag::tridiag };
 pub static VENDOR: Crate = Crate { folder: "vendor", kernels: kernels_vendor::KERNELS, drive: vendor };
 
 /// What came out of one problem.
