@@ -36,7 +36,7 @@ pub fn run() -> Result<(), Failure> {
         }
         Err(error) => ("architectures", Verdict::Bad(error.to_string())),
     });
-    checks.extend(["ptxas", "cuobjdump", "nvdisasm"].map(|tool| (tool, nvidia_tool(tool))));
+    checks.extend(["ptxas", "nvdisasm"].map(|tool| (tool, nvidia_tool(tool))));
     let (driver, cuda) = driver();
     checks.push(("NVIDIA driver", driver));
     if let (Ok(tools), Ok(archs), Some(cuda)) = (&tools, &archs, cuda) {

@@ -2,12 +2,11 @@
 
 use std::io::Write as _;
 use std::path::Path;
-use std::process::Command;
 
 use cuda_builder::check::Policy;
 use cuda_builder::{BuiltKernels, BuiltModule, CudaBuilder, audit, ptxas};
 
-use crate::process::{self, Failure, at, target_dir};
+use crate::process::{Failure, at, root, target_dir};
 use crate::progress;
 
 /// What to show.
@@ -79,22 +78,10 @@ fn table(rows: &[[String; 6]]) -> String {
 }
 
 fn sass(module: &BuiltModule) -> Result<String, Failure> {
-    let missing = || Failure::new("no cuobjdump or ptxas: cargo xtask setup fetches them");
-    let tool = ptxas::find("cuobjdump", process::root())?.ok_or_else(missing)?;
+    let missing = || Failure::new("no nvdisasm or ptxas: cargo xtask setup fetches them");
+    let tool = ptxas::find("nvdisasm", root())?.ok_or_else(missing)?;
     let cubin = module.cubin.as_ref().ok_or_else(missing)?;
-    let mut command = Command::new(&tool);
-    // It starts nvdisasm, which lies beside it.
-    let mut path = vec![tool.parent().unwrap_or(Path::new(".")).to_path_buf()];
-    path.extend(std::env::var_os("PATH").iter().flat_map(std::env::split_paths));
-    if let Ok(path) = std::env::join_paths(path) {
-        command.env("PATH", path);
-    }
-    let output = command.arg("-sass").arg(cubin).output().map_err(at(&tool))?;
-    if !output.status.success() {
-        let complaint = String::from_utf8_lossy(&output.stderr);
-        return Err(Failure::new(format!("{}: {complaint}", process::shown(&command))));
-    }
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    Ok(ptxas::disassemble(&tool, cubin)?)
 }
 
 /// Prints what may be long; a reader such as `head` need not want all of it.

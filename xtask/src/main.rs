@@ -6,6 +6,7 @@ mod doctor;
 mod gpu;
 mod inspect;
 mod kernels;
+mod ledger;
 mod new_kernel;
 mod npy;
 mod pack;
@@ -35,7 +36,8 @@ Kernels (docs/writing-kernels.md):
                    writes a kernel crate, tested and timed, to device/kernels/NAME or to DIR
   inspect DIR [--ptx | --sass]
                    compiles a kernel crate: registers and spills, or its code
-  ledger [--check] writes device/ledger.txt: registers and memory of every kernel (needs ptxas)
+  ledger [--check] writes device/ledger/<arch>.json: registers, memory and instructions of every kernel
+                   (needs ptxas and nvdisasm); compares instead, and fails on spills and the like
   ptx DIR          compiles the kernels into DIR, for machines without a device compiler (BATCHLAS_PTX_DIR)
 
 GPU:
@@ -80,8 +82,11 @@ fn run(words: &[&str]) -> Result<(), Failure> {
         ["inspect", krate] => inspect::run(krate.as_ref(), inspect::What::Summary),
         ["inspect", krate, "--ptx"] => inspect::run(krate.as_ref(), inspect::What::Ptx),
         ["inspect", krate, "--sass"] => inspect::run(krate.as_ref(), inspect::What::Sass),
-        ["ledger"] => kernels::write_ledger(),
-        ["ledger", "--check"] => kernels::check_ledger(),
+        ["ledger"] => ledger::write(),
+        ["ledger", "--check"] => {
+            println!("ledger: {}", ledger::check()?.unwrap_or_else(|| "as recorded".to_owned()));
+            Ok(())
+        }
         ["ptx", folder] => kernels::export(folder.as_ref()),
         ["gpu-suite"] => gpu::suite(),
         ["gpu-pack"] => pack::run(),

@@ -7,10 +7,9 @@ use cuda_builder::{discover, ptxas};
 
 use crate::process::{self, Failure, answer, root, shown, target_dir, which};
 
-/// NVIDIA's assembler and disassemblers, as PyPI has them. The assembler is pinned: registers and spills
-/// of the ledger are its.
-const WHEELS: [&str; 3] =
-    ["nvidia-cuda-nvcc==13.0.88", "nvidia-cuda-cuobjdump>=13,<14", "nvidia-cuda-nvdisasm>=13,<14"];
+/// NVIDIA's assembler and disassembler, as PyPI has them. The assembler is pinned: registers, spills and
+/// machine code of the ledger are its.
+const WHEELS: [&str; 2] = ["nvidia-cuda-nvcc==13.0.88", "nvidia-cuda-nvdisasm>=13,<14"];
 
 const RUST_PACKAGES: [&str; 2] = ["rustc-web", "rust-web-src"];
 
@@ -138,14 +137,12 @@ pub fn tools_folder() -> PathBuf {
     root().join(ptxas::TOOLS_FOLDER)
 }
 
-/// NVIDIA's assembler and disassemblers. Without them everything works but cubins (the driver compiles
+/// NVIDIA's assembler and disassembler. Without them everything works but cubins (the driver compiles
 /// the PTX at first use instead) and figures of registers (the ledger has them). So: no failure.
 fn nvidia_tools() -> bool {
-    let missing = ["ptxas", "cuobjdump", "nvdisasm"]
-        .iter()
-        .any(|tool| !matches!(ptxas::find(tool, root()), Ok(Some(_))));
+    let missing = ["ptxas", "nvdisasm"].iter().any(|tool| !matches!(ptxas::find(tool, root()), Ok(Some(_))));
     if !missing {
-        println!("setup: ptxas, cuobjdump, nvdisasm: found");
+        println!("setup: ptxas, nvdisasm: found");
         return false;
     }
     let python = ["python3", "python"]

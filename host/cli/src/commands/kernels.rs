@@ -19,7 +19,10 @@ use crate::progress;
 use crate::table::Table;
 
 /// The committed figures, for machines without an assembler.
-const LEDGER: &str = include_str!("../../../../device/ledger.txt");
+const LEDGERS: [&str; 2] = [
+    include_str!("../../../../device/ledger/sm_80.json"),
+    include_str!("../../../../device/ledger/sm_90.json"),
+];
 
 /// One kernel of the report.
 #[derive(Debug, Serialize)]
@@ -58,7 +61,7 @@ pub fn run(args: &KernelsArgs) -> Result<ExitCode, Failure> {
     let chosen = named(newest(modules(), args.arch)?, args.name.as_deref())?;
     let places = tool_places();
     let report = match find_tool("ptxas", &places)? {
-        Some(ptxas) => assembled(&chosen, arch, &ptxas, find_tool("cuobjdump", &places)?.as_deref())?,
+        Some(ptxas) => assembled(&chosen, arch, &ptxas, find_tool("nvdisasm", &places)?.as_deref())?,
         None => recorded(&chosen, arch)?,
     };
     print(&if args.json { json_line(&report)? } else { text(&report) })?;
@@ -124,7 +127,7 @@ fn assembled(
     modules: &[&'static EmbeddedModule],
     arch: cuda_builder::Arch,
     ptxas: &Path,
-    cuobjdump: Option<&Path>,
+    nvdisasm: Option<&Path>,
 ) -> Result<Report, Failure> {
     let folder = tempfile::tempdir().map_err(|e| Failure::io(&std::env::temp_dir(), &e))?;
     let results = Mutex::new(BTreeMap::new());
@@ -132,7 +135,7 @@ fn assembled(
     let bar = progress::bar(modules.len(), "assembling", "modules");
     let worker = || {
         while let Some(module) = modules.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let done = assemble_one(module, arch, ptxas, cuobjdump, folder.path());
+            let done = assemble_one(module, arch, ptxas, nvdisasm, folder.path());
             bar.inc(1);
             results.lock().unwrap_or_else(|e| e.into_inner()).insert((module.krate, module.name), done);
         }
@@ -147,7 +150,7 @@ fn assembled(
         kernels.extend(done?);
     }
     let version = ptxas::version(ptxas).map_err(build_failure)?;
-    let mix_of = if cuobjdump.is_some() { "sass" } else { "ptx" };
+    let mix_of = if nvdisasm.is_some() { "sass" } else { "ptx" };
     Ok(report(arch, format!("ptxas {version}"), mix_of, kernels))
 }
 
@@ -155,15 +158,14 @@ fn assemble_one(
     module: &'static EmbeddedModule,
     arch: cuda_builder::Arch,
     ptxas: &Path,
-    cuobjdump: Option<&Path>,
+    nvdisasm: Option<&Path>,
     folder: &Path,
 ) -> Result<Vec<Kernel>, Failure> {
     let ptx = folder.join(format!("{}-{}.ptx", module.krate, module.name));
     let cubin = ptx.with_extension("cubin");
     std::fs::write(&ptx, module.ptx).map_err(|e| Failure::io(&ptx, &e))?;
     let assembled = ptxas::assemble(ptxas, &ptx, arch, &cubin).map_err(build_failure)?;
-    let machine =
-        cuobjdump.map(|tool| ptxas::machine_mix(tool, &cubin)).transpose().map_err(build_failure)?;
+    let machine = nvdisasm.map(|tool| ptxas::machine_mix(tool, &cubin)).transpose().map_err(build_failure)?;
     let entries = audit::parse_ptx(module.ptx).into_iter();
     let kernels = entries.map(|entry| {
         let resources = assembled.resources.get(&entry.name);
@@ -178,13 +180,17 @@ fn assemble_one(
 
 /// Figures of the ledger, instructions of the PTX. A kernel that the ledger lacks has no figures.
 fn recorded(modules: &[&'static EmbeddedModule], arch: cuda_builder::Arch) -> Result<Report, Failure> {
-    let rows = ledger::parse(LEDGER).map_err(|e| Failure::new(format!("the recorded ledger: {e}")))?;
-    let row_of = |entry: &str| rows.iter().find(|row| row.arch == arch && row.entry == entry);
+    let recorded: Vec<_> = LEDGERS
+        .into_iter()
+        .map(ledger::parse)
+        .collect::<Result<_, _>>()
+        .map_err(|problem| Failure::new(format!("the recorded ledger: {problem}")))?;
+    let of_arch = recorded.iter().find(|ledger| ledger.arch == arch);
     let mut kernels = Vec::new();
     for module in modules {
         kernels.extend(audit::parse_ptx(module.ptx).into_iter().map(|entry| {
-            let resources = row_of(&entry.name).map(|row| &row.resources);
-            kernel(module, entry.name, resources, &entry.mix)
+            let resources = of_arch.and_then(|ledger| ledger.row(&entry.name)?.resources);
+            kernel(module, entry.name, resources.as_ref(), &entry.mix)
         }));
     }
     let missing = kernels.iter().filter(|kernel| kernel.registers.is_none()).count();
@@ -303,6 +309,8 @@ mod tests {
 
     #[test]
     fn the_ledger_is_readable() {
-        assert!(!ledger::parse(LEDGER).unwrap().is_empty());
+        for text in LEDGERS {
+            assert!(!ledger::parse(text).unwrap().rows.is_empty());
+        }
     }
 }
