@@ -5,6 +5,7 @@
 //! |---|---|
 //! | [`givens`] | plane rotations, the 2x2 eigenproblem |
 //! | [`reflector`], [`reduce`] | elementary reflectors across a tile, reduction to tridiagonal form |
+//! | [`rows`] | lanes that hold several rows |
 //! | [`steqr_cta`] | implicit QL by the lanes of a tile |
 //! | [`jacobi`] | cyclic Jacobi in the registers of a thread |
 //! | [`layout`], [`load`], [`output`] | where a tile finds its item; the way in; sorting, signs |
@@ -19,4 +20,5 @@ pub mod load;
 pub mod output;
 pub mod reduce;
 pub mod reflector;
+pub mod rows;
 pub mod steqr_cta;

@@ -1,7 +1,8 @@
-//! Reads a symmetric or Hermitian matrix from one triangle into rows, one a lane.
+//! Reads a symmetric or Hermitian matrix from one triangle into rows, one or several a lane.
 
 use crate::layout::Items;
 use crate::reduce::fence_wide;
+use crate::rows::row_of;
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 
@@ -10,83 +11,95 @@ pub const fn chunk(p: usize) -> usize {
     if p < 16 { p } else { 16 }
 }
 
-/// Shared elements that [`load_row`] needs a tile of `p` lanes.
+/// Shared elements that [`load_rows`] needs for `p` rows.
 pub const fn staging_elements(p: usize) -> usize {
     p * (chunk(p) + 1)
 }
 
-/// This lane's row of the full matrix; zero on lanes and columns past `n`. Only one triangle is read, and of
+/// This lane's rows of the full matrix; zero on rows and columns past `n`. Only one triangle is read, and of
 /// the diagonal only the real part.
 ///
 /// Each column is read by consecutive lanes. The other half of a row is a column of what was read: it comes
 /// transposed through `staging`, up to 16 columns at a time; leading dimension 17 keeps banks apart.
 #[inline(always)]
-pub fn load_row<T: Scalar, const P: usize>(
+pub fn load_rows<T: Scalar, const P: usize, const R: usize>(
     tile: Tile,
     matrix: GlobalMut<T>,
     items: Items,
     upper: bool,
     staging: Shared<T>,
-) -> [T; P] {
-    let rank = tile.rank() as usize;
-    let mut row = read_triangle::<T, P>(rank, matrix, items, upper);
+) -> [[T; P]; R] {
+    let mut rows = [[T::ZERO; P]; R];
+    for r in 0..R {
+        read_triangle(row_of(tile, r) as usize, matrix, items, upper, &mut rows[r]);
+    }
     let width = const { chunk(P) };
     let ld = width + 1;
     for part in 0..P / width {
         let base = part * width;
-        for c in 0..width {
-            staging.set((rank * ld + c) as u32, row[base + c]);
+        for r in 0..R {
+            for c in 0..width {
+                staging.set((row_of(tile, r) as usize * ld + c) as u32, rows[r][base + c]);
+            }
         }
         tile.sync();
         for quad in 0..P / 4 {
-            fence_wide::<T, P>(tile);
-            // Lanes of the chunk find their column here.
-            if rank >= base && rank < base + width {
-                for step in 0..4 {
-                    let c = 4 * quad + step;
-                    let stored = if upper { rank <= c } else { rank >= c };
-                    let mirrored = staging.get((c * ld + (rank - base)) as u32).conj();
-                    let re = if stored { row[c].re() } else { mirrored.re() };
-                    let im = if stored { row[c].im() } else { mirrored.im() };
-                    row[c] = T::from_parts(re, im);
+            fence_wide::<T>(tile, P * R);
+            for r in 0..R {
+                let row = row_of(tile, r) as usize;
+                // Rows of the chunk find their column here.
+                if row >= base && row < base + width {
+                    for step in 0..4 {
+                        let c = 4 * quad + step;
+                        let stored = if upper { row <= c } else { row >= c };
+                        let mirrored = staging.get((c * ld + (row - base)) as u32).conj();
+                        let re = if stored { rows[r][c].re() } else { mirrored.re() };
+                        let im = if stored { rows[r][c].im() } else { mirrored.im() };
+                        rows[r][c] = T::from_parts(re, im);
+                    }
                 }
             }
         }
         tile.sync();
     }
-    row
+    rows
 }
 
 #[inline(always)]
 fn read_triangle<T: Scalar, const P: usize>(
-    rank: usize,
+    row: usize,
     matrix: GlobalMut<T>,
     items: Items,
     upper: bool,
-) -> [T; P] {
+    elements: &mut [T; P],
+) {
     let n = items.n as usize;
-    let mut row = [T::ZERO; P];
     for c in 0..P {
-        let stored = if upper { rank <= c } else { rank >= c };
+        let stored = if upper { row <= c } else { row >= c };
         let mut x = T::ZERO;
-        if stored && rank < n && c < n {
-            x = matrix.get(c * items.ld as usize + rank);
+        if stored && row < n && c < n {
+            x = matrix.get(c * items.ld as usize + row);
         }
-        let imaginary = if rank == c { <T::Real as Real>::ZERO } else { x.im() };
-        row[c] = T::from_parts(x.re(), imaginary);
+        let imaginary = if row == c { <T::Real as Real>::ZERO } else { x.im() };
+        elements[c] = T::from_parts(x.re(), imaginary);
     }
-    row
 }
 
 /// Magnitude of the largest element of the tile's rows, or `None` where one is not finite.
 #[inline(always)]
-pub fn largest_element<T: Scalar, const P: usize>(tile: Tile, row: &[T; P]) -> Option<T::Real> {
+#[cfg_attr(not(target_os = "cuda"), track_caller)]
+pub fn largest_element<T: Scalar, const P: usize, const R: usize>(
+    tile: Tile,
+    rows: &[[T; P]; R],
+) -> Option<T::Real> {
     let mut finite = true;
     let mut largest = <T::Real as Real>::ZERO;
-    for c in 0..P {
-        // Parts one by one: the sum of two finite ones may overflow.
-        finite &= row[c].re().is_finite() && row[c].im().is_finite();
-        largest = largest.max(row[c].re().abs()).max(row[c].im().abs());
+    for r in 0..R {
+        for c in 0..P {
+            // Parts one by one: the sum of two finite ones may overflow.
+            finite &= rows[r][c].re().is_finite() && rows[r][c].im().is_finite();
+            largest = largest.max(rows[r][c].re().abs()).max(rows[r][c].im().abs());
+        }
     }
     let bad = tile.any(!finite);
     let largest = tile.reduce(largest, Real::max);

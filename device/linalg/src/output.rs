@@ -1,6 +1,7 @@
 //! Sorting, signs, and the way out: what solvers of a tile share.
 
 use crate::layout::Items;
+use crate::rows::row_of;
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 
@@ -46,9 +47,7 @@ pub fn column_phase<T: Scalar>(column: Shared<T>, ld: u32, rows: u32, start: u32
         im = if better { x.im() } else { im };
         best_row = if better { row } else { best_row };
     }
-    let inverse = if T::COMPLEX { one / best.sqrt() } else { one };
-    let unit = T::from_parts(re * inverse, -(im * inverse));
-    Phase { factor: if T::COMPLEX { unit } else { T::from_real(one.copysign(re)) }, row: best_row }
+    Phase { factor: phase_factor(T::from_parts(re, im)), row: best_row }
 }
 
 /// The columns of a tile's vectors in shared memory: element (row, column) at `column * ld + row`.
@@ -108,24 +107,46 @@ pub fn write_nan<T: Scalar, const VECTORS: bool>(
     }
 }
 
-/// 1 or -1: what makes the component of largest modulus of column `column` positive. Each lane holds rows `rank`,
-/// `rank + lanes`, ... of the basis.
+/// Component of largest modulus of column `column`, and its row, the earliest of equals; on every lane. Rows as in
+/// [`rows`](crate::rows).
 #[inline(always)]
-pub fn signs<T: Real, const P: usize, const R: usize>(tile: Tile, rows: &[[T; P]; R], column: usize) -> T {
-    let mut best = rows[0][column];
-    let mut best_row = tile.rank();
+pub fn largest_component<T: Scalar, const P: usize, const R: usize>(
+    tile: Tile,
+    rows: &[[T; P]; R],
+    column: usize,
+) -> (T, u32) {
+    let size = |x: T| if T::COMPLEX { x.abs_sq_add(<T::Real as Real>::ZERO) } else { x.abs1() };
+    let (mut re, mut im) = (rows[0][column].re(), rows[0][column].im());
+    let (mut best, mut row) = (size(rows[0][column]), tile.rank());
     for r in 1..R {
-        let better = rows[r][column].abs() > best.abs();
-        best = if better { rows[r][column] } else { best };
-        best_row = if better { tile.rank() + r as u32 * tile.lanes() } else { best_row };
+        let x = rows[r][column];
+        let better = size(x) > best;
+        best = if better { size(x) } else { best };
+        re = if better { x.re() } else { re };
+        im = if better { x.im() } else { im };
+        row = if better { row_of(tile, r) } else { row };
     }
     let mut step = tile.lanes() / 2;
     while step > 0 {
-        let (other, row) = (tile.shuffle_xor(best, step), tile.shuffle_xor(best_row, step));
-        let better = other.abs() > best.abs() || (other.abs() == best.abs() && row < best_row);
-        best = if better { other } else { best };
-        best_row = if better { row } else { best_row };
+        let other = tile.shuffle_xor(T::from_parts(re, im), step);
+        let other_row = tile.shuffle_xor(row, step);
+        let better = size(other) > best || (size(other) == best && other_row < row);
+        best = if better { size(other) } else { best };
+        re = if better { other.re() } else { re };
+        im = if better { other.im() } else { im };
+        row = if better { other_row } else { row };
         step /= 2;
     }
-    T::ONE.copysign(best)
+    (T::from_parts(re, im), row)
+}
+
+/// The factor of modulus 1 that makes `x` real and positive; any for 0.
+#[inline(always)]
+pub fn phase_factor<T: Scalar>(x: T) -> T {
+    let one = <T::Real as Real>::ONE;
+    if !T::COMPLEX {
+        return T::from_real(one.copysign(x.re()));
+    }
+    let inverse = one / x.abs_sq_add(<T::Real as Real>::ZERO).sqrt();
+    T::from_parts(x.re() * inverse, -(x.im() * inverse))
 }

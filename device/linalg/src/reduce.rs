@@ -1,7 +1,8 @@
-//! Reduction to tridiagonal form with the matrix in registers, one row a lane; and its `Q`.
+//! Reduction to tridiagonal form with the matrix in registers; and its `Q`.
 
 use crate::layout::Items;
 use crate::reflector::{Reflector, larfg};
+use crate::rows::row_of;
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 
@@ -16,41 +17,46 @@ pub struct Vectors<T> {
     pub tail: Shared<T>,
 }
 
-/// Slots of a row that stay in registers: a row of 32 c64 would take half of all.
-const fn resident(p: usize, bytes: usize) -> usize {
-    if p * bytes > 256 { 5 * p / 8 } else { p }
+/// Slots of a row that stay in registers: where the rows of a lane would take half of all, not all do.
+const fn resident(p: usize, rows: usize, bytes: usize) -> usize {
+    if is_wide(p, rows, bytes) { 5 * p / 8 } else { p }
+}
+
+/// Whether `rows` rows of `p` elements fill half of a thread's registers.
+const fn is_wide(p: usize, rows: usize, bytes: usize) -> bool {
+    rows * p * bytes > 256
 }
 
 /// Shared elements of a tile for the slots that are not in registers.
-pub const fn tail_elements(p: usize, bytes: usize) -> usize {
-    p * (p - resident(p, bytes))
+pub const fn tail_elements(p: usize, rows: usize, bytes: usize) -> usize {
+    p * (p - resident(p, rows, bytes))
 }
 
-/// A symmetric or Hermitian matrix in reduction, one row a lane in registers.
+/// A symmetric or Hermitian matrix in reduction, `R` rows a lane in registers.
 ///
-/// Slot `j` of the row holds column `k + j`, where `k` is the current column: each step shifts the row left by
+/// Slot `j` of a row holds column `k + j`, where `k` is the current column: each step shifts the rows left by
 /// one, for free, since the update writes slot `j` from slot `j + 1`. So the loop over columns stays rolled (a
 /// fully unrolled one overflows the instruction cache) and yet all indices are static.
 #[derive(Clone, Copy, Debug)]
-pub struct Rows<T, const P: usize> {
-    /// This lane's row.
-    pub slots: [T; P],
+pub struct Rows<T, const P: usize, const R: usize> {
+    /// This lane's rows.
+    pub slots: [[T; P]; R],
 }
 
 /// What one step of the reduction leaves on the lanes.
 #[derive(Clone, Copy, Debug)]
-pub struct Step<T: Scalar> {
+pub struct Step<T: Scalar, const R: usize> {
     /// Column just reduced.
     pub k: u32,
     /// Its reflector; the identity where the column needed none.
-    pub reflector: Reflector<T>,
-    /// Diagonal element `k`, on lane `k`.
-    pub diagonal: T::Real,
+    pub reflector: Reflector<T, R>,
+    /// Diagonal element `k`, where a row of this lane is row `k`.
+    pub diagonal: [T::Real; R],
 }
 
-impl<T: Scalar, const P: usize> Rows<T, P> {
+impl<T: Scalar, const P: usize, const R: usize> Rows<T, P, R> {
     /// Reduces the matrix of order `n`, calling `each` after every column but the last; returns the last
-    /// diagonal element, on lane `n - 1`.
+    /// diagonal element, where a row of this lane is row `n - 1`.
     ///
     /// The width of the loops shrinks by 4 every 4 columns.
     #[inline(always)]
@@ -59,9 +65,13 @@ impl<T: Scalar, const P: usize> Rows<T, P> {
         tile: Tile,
         n: u32,
         vectors: Vectors<T>,
-        mut each: impl FnMut(Step<T>),
-    ) -> T::Real {
-        self.store_tail(tile, vectors);
+        mut each: impl FnMut(Step<T, R>),
+    ) -> [T::Real; R] {
+        for r in 0..R {
+            for j in const { resident(P, R, size_of::<T>()) }..P {
+                self.set_tail(tile, vectors, (r, j), self.slots[r][j]);
+            }
+        }
         let mut k = 0;
         macro_rules! stages {
             ($($width:literal)*) => { $(
@@ -74,36 +84,43 @@ impl<T: Scalar, const P: usize> Rows<T, P> {
             )* };
         }
         stages!(32 28 24 20 16 12 8 4);
-        self.slots[0].re()
+        self.column_parts()
     }
 
+    /// Real parts of the current column.
     #[inline(always)]
-    fn store_tail(&self, tile: Tile, vectors: Vectors<T>) {
-        for j in resident(P, size_of::<T>())..P {
-            self.set_tail(tile, vectors, j, self.slots[j]);
+    fn column_parts(&self) -> [T::Real; R] {
+        let mut parts = [<T::Real as Real>::ZERO; R];
+        for r in 0..R {
+            parts[r] = self.slots[r][0].re();
         }
+        parts
     }
 
-    /// Slot `j`, from registers or shared memory. Only its own lane touches it.
+    /// Slot `j` of row `r`, from registers or shared memory. Only its own lane touches it.
     #[inline(always)]
-    fn slot(&self, tile: Tile, vectors: Vectors<T>, j: usize) -> T {
-        let resident = const { resident(P, size_of::<T>()) };
-        if j < resident { self.slots[j] } else { vectors.tail.get(((j - resident) * P) as u32 + tile.rank()) }
-    }
-
-    #[inline(always)]
-    fn set_slot(&mut self, tile: Tile, vectors: Vectors<T>, j: usize, x: T) {
-        if j < const { resident(P, size_of::<T>()) } {
-            self.slots[j] = x;
+    fn slot(&self, tile: Tile, vectors: Vectors<T>, (r, j): (usize, usize)) -> T {
+        let resident = const { resident(P, R, size_of::<T>()) };
+        if j < resident {
+            self.slots[r][j]
         } else {
-            self.set_tail(tile, vectors, j, x);
+            vectors.tail.get(tail_index::<P, R>(tile, r, j - resident))
         }
     }
 
     #[inline(always)]
-    fn set_tail(&self, tile: Tile, vectors: Vectors<T>, j: usize, x: T) {
-        let resident = const { resident(P, size_of::<T>()) };
-        vectors.tail.set(((j - resident) * P) as u32 + tile.rank(), x);
+    fn set_slot(&mut self, tile: Tile, vectors: Vectors<T>, (r, j): (usize, usize), x: T) {
+        if j < const { resident(P, R, size_of::<T>()) } {
+            self.slots[r][j] = x;
+        } else {
+            self.set_tail(tile, vectors, (r, j), x);
+        }
+    }
+
+    #[inline(always)]
+    fn set_tail(&self, tile: Tile, vectors: Vectors<T>, (r, j): (usize, usize), x: T) {
+        let resident = const { resident(P, R, size_of::<T>()) };
+        vectors.tail.set(tail_index::<P, R>(tile, r, j - resident), x);
     }
 
     #[inline(always)]
@@ -113,15 +130,18 @@ impl<T: Scalar, const P: usize> Rows<T, P> {
         n: u32,
         k: &mut u32,
         vectors: Vectors<T>,
-        each: &mut impl FnMut(Step<T>),
+        each: &mut impl FnMut(Step<T, R>),
     ) {
-        let column = self.slots[0];
+        let mut column = [T::ZERO; R];
+        for r in 0..R {
+            column[r] = self.slots[r][0];
+        }
         let reflector = if needs_reflector::<T>(*k, n) {
             larfg(tile, *k + 1, column)
         } else {
-            Reflector::identity(column)
+            Reflector::identity(tile, *k + 1, column)
         };
-        each(Step { k: *k, reflector, diagonal: column.re() });
+        each(Step { k: *k, reflector, diagonal: self.column_parts() });
         self.two_sided_update::<W>(tile, *k, reflector, vectors);
         // The next step overwrites the vectors.
         tile.sync();
@@ -130,59 +150,100 @@ impl<T: Scalar, const P: usize> Rows<T, P> {
 
     /// Applies `A := H^H A H` to the trailing matrix and shifts it left by one slot.
     ///
-    /// `w = tau A v - (tau / 2)(tau A v)^H v * v`, then `A -= v w^H + w v^H`, as LAPACK's `zhetd2`. Lanes up to
+    /// `w = tau A v - (tau / 2)(tau A v)^H v * v`, then `A -= v w^H + w v^H`, as LAPACK's `zhetd2`. Rows up to
     /// `k` hold nothing of the trailing matrix; they clear the slots that run out of it.
     #[inline(always)]
     fn two_sided_update<const W: usize>(
         &mut self,
         tile: Tile,
         k: u32,
-        reflector: Reflector<T>,
+        reflector: Reflector<T, R>,
         vectors: Vectors<T>,
     ) {
         let (v, tau) = (reflector.v, reflector.tau);
-        let slot = tile.rank().wrapping_sub(k + 1) & (P as u32 - 1);
-        let trailing = tile.rank() > k;
-        vectors.v.set(slot, v);
+        for r in 0..R {
+            vectors.v.set(slot_of::<P>(tile, r, k), v[r]);
+        }
         tile.sync();
-        let mut partial = [T::ZERO; 4];
+        let w = self.updating_vector::<W>(tile, k, (v, tau), vectors);
+        for r in 0..R {
+            vectors.w.set(slot_of::<P>(tile, r, k), w[r]);
+        }
+        tile.sync();
         for start in (0..W).step_by(4) {
-            fence_wide::<T, P>(tile);
+            fence_wide::<T>(tile, P * R);
             let v4 = vectors.v.get_array::<4>(start as u32);
-            for c in 0..4 {
-                if start + c + 1 < W {
-                    partial[c] = self.slot(tile, vectors, start + c + 1).mul_add(v4[c], partial[c]);
+            let w4 = vectors.w.get_array::<4>(start as u32);
+            for r in 0..R {
+                for c in 0..4 {
+                    let j = start + c;
+                    let x = if j + 1 < W {
+                        let updated = (-v[r]).mul_add(w4[c].conj(), self.slot(tile, vectors, (r, j + 1)));
+                        (-w[r]).mul_add(v4[c].conj(), updated)
+                    } else {
+                        T::ZERO
+                    };
+                    self.set_slot(tile, vectors, (r, j), x);
                 }
             }
         }
-        let product = tau.mul((partial[0] + partial[1]) + (partial[2] + partial[3]));
-        let p = if trailing { product } else { T::ZERO };
-        let dot = tile.reduce(p.conj().mul(v), |a, b| a + b);
-        let w = tau.mul(dot).scale(-<T::Real as Real>::HALF).mul_add(v, p);
-        vectors.w.set(slot, w);
-        tile.sync();
+    }
+
+    /// `w` of the update; `v` stands in shared memory.
+    #[inline(always)]
+    fn updating_vector<const W: usize>(
+        &self,
+        tile: Tile,
+        k: u32,
+        (v, tau): ([T; R], T),
+        vectors: Vectors<T>,
+    ) -> [T; R] {
+        let mut partial = [[T::ZERO; 4]; R];
         for start in (0..W).step_by(4) {
-            fence_wide::<T, P>(tile);
+            fence_wide::<T>(tile, P * R);
             let v4 = vectors.v.get_array::<4>(start as u32);
-            let w4 = vectors.w.get_array::<4>(start as u32);
-            for c in 0..4 {
-                let j = start + c;
-                let x = if j + 1 < W {
-                    let updated = (-v).mul_add(w4[c].conj(), self.slot(tile, vectors, j + 1));
-                    (-w).mul_add(v4[c].conj(), updated)
-                } else {
-                    T::ZERO
-                };
-                self.set_slot(tile, vectors, j, x);
+            for r in 0..R {
+                for c in 0..4 {
+                    if start + c + 1 < W {
+                        let element = self.slot(tile, vectors, (r, start + c + 1));
+                        partial[r][c] = element.mul_add(v4[c], partial[r][c]);
+                    }
+                }
             }
         }
+        let mut w = [T::ZERO; R];
+        let mut dot = T::ZERO;
+        for r in 0..R {
+            let sum = (partial[r][0] + partial[r][1]) + (partial[r][2] + partial[r][3]);
+            w[r] = if row_of(tile, r) > k { tau.mul(sum) } else { T::ZERO };
+            dot = w[r].conj().mul_add(v[r], dot);
+        }
+        let dot = tile.reduce(dot, |a, b| a + b);
+        let factor = tau.mul(dot).scale(-<T::Real as Real>::HALF);
+        for r in 0..R {
+            w[r] = factor.mul_add(v[r], w[r]);
+        }
+        w
     }
 }
 
-/// Where a row fills half of the registers, keeps the compiler from loading vectors ahead: it would spill.
+/// Index among the shared slots: consecutive lanes in consecutive places.
 #[inline(always)]
-pub(crate) fn fence_wide<T: Scalar, const P: usize>(tile: Tile) {
-    if size_of::<T>() * P > 256 {
+fn tail_index<const P: usize, const R: usize>(tile: Tile, r: usize, j: usize) -> u32 {
+    (j * P) as u32 + row_of(tile, r)
+}
+
+/// Place of row `r` of this lane in the vectors of column `k`: row `k + 1` comes first.
+#[inline(always)]
+fn slot_of<const P: usize>(tile: Tile, r: usize, k: u32) -> u32 {
+    row_of(tile, r).wrapping_sub(k + 1) & (P as u32 - 1)
+}
+
+/// Where rows fill half of the registers, keeps the compiler from loading ahead: it would spill.
+#[inline(always)]
+#[cfg_attr(not(target_os = "cuda"), track_caller)]
+pub(crate) fn fence_wide<T: Scalar>(tile: Tile, elements: usize) {
+    if is_wide(elements, 1, size_of::<T>()) {
         tile.sync();
     }
 }
@@ -195,24 +256,27 @@ pub fn needs_reflector<T: Scalar>(k: u32, n: u32) -> bool {
     k + rows_below < n
 }
 
-/// A row of `Q = H_0 H_1 ...`, built factor by factor.
+/// Rows of `Q = H_0 H_1 ...`, built factor by factor, `R` a lane.
 ///
 /// Slot `j` holds column `k + j` modulo `P`, where `k` is the number of factors so far: as in [`Rows`].
 #[derive(Clone, Copy, Debug)]
-pub struct BasisRow<T, const P: usize> {
-    /// This lane's row.
-    pub slots: [T; P],
+pub struct BasisRows<T, const P: usize, const R: usize> {
+    /// This lane's rows.
+    pub slots: [[T; P]; R],
 }
 
-impl<T: Scalar, const P: usize> BasisRow<T, P> {
-    /// Row `rank` of the identity of order `n`.
+impl<T: Scalar, const P: usize, const R: usize> BasisRows<T, P, R> {
+    /// Rows of the identity of order `n`.
     #[inline(always)]
-    pub fn identity(rank: u32, n: u32) -> Self {
-        let mut slots = [T::ZERO; P];
-        for c in 0..P {
-            slots[c] = if rank as usize == c && rank < n { T::ONE } else { T::ZERO };
+    pub fn identity(tile: Tile, n: u32) -> Self {
+        let mut slots = [[T::ZERO; P]; R];
+        for r in 0..R {
+            let row = row_of(tile, r);
+            for c in 0..P {
+                slots[r][c] = if row as usize == c && row < n { T::ONE } else { T::ZERO };
+            }
         }
-        BasisRow { slots }
+        BasisRows { slots }
     }
 
     /// Multiplies by `I - tau v v^H` from the right; `v` in shared memory, slot `j` for column `k + 1 + j`.
@@ -220,56 +284,65 @@ impl<T: Scalar, const P: usize> BasisRow<T, P> {
     /// Each row is touched by itself, so lanes share only `v`.
     #[inline(always)]
     pub fn apply(&mut self, tile: Tile, v: Shared<T>, tau: T) {
-        let mut partial = [T::ZERO; 4];
+        let mut partial = [[T::ZERO; 4]; R];
         for start in (0..P).step_by(4) {
             let v4 = v.get_array::<4>(start as u32);
-            for c in 0..4 {
-                partial[c] = self.slots[(start + c + 1) % P].mul_add(v4[c], partial[c]);
+            for r in 0..R {
+                for c in 0..4 {
+                    partial[r][c] = self.slots[r][(start + c + 1) % P].mul_add(v4[c], partial[r][c]);
+                }
             }
         }
-        let factor = -tau.mul((partial[0] + partial[1]) + (partial[2] + partial[3]));
-        fence_wide::<T, P>(tile);
-        let first = self.slots[0];
+        let mut factor = [T::ZERO; R];
+        let mut first = [T::ZERO; R];
+        for r in 0..R {
+            let sum = (partial[r][0] + partial[r][1]) + (partial[r][2] + partial[r][3]);
+            factor[r] = -tau.mul(sum);
+            first[r] = self.slots[r][0];
+        }
+        fence_wide::<T>(tile, P * R);
         for start in (0..P).step_by(4) {
             let v4 = v.get_array::<4>(start as u32);
-            for c in 0..4 {
-                let j = start + c;
-                let old = if j + 1 < P { self.slots[(j + 1) % P] } else { first };
-                self.slots[j] = factor.mul_add(v4[c].conj(), old);
+            for r in 0..R {
+                for c in 0..4 {
+                    let j = start + c;
+                    let old = if j + 1 < P { self.slots[r][(j + 1) % P] } else { first[r] };
+                    self.slots[r][j] = factor[r].mul_add(v4[c].conj(), old);
+                }
             }
         }
     }
 }
 
-/// Row `rank` of `Q = H_0 H_1 ...` after `n - 1` factors, from reflectors in memory: `v_k` below the
+/// This lane's rows of `Q = H_0 H_1 ...` after `n - 1` factors, from reflectors in memory: `v_k` below the
 /// subdiagonal of column `k`, its `tau` at `(k, k + 1)`. `vector` is `P` shared elements, aligned to 16 bytes.
 ///
 /// A real matrix has one reflector less; the last factor is then the identity. Column `c` ends in slot
 /// `(c - n + 1) mod P`.
 #[inline(always)]
-pub fn form_q<T: Scalar, const P: usize>(
+pub fn form_q<T: Scalar, const P: usize, const R: usize>(
     tile: Tile,
     matrix: GlobalMut<T>,
     items: Items,
     vector: Shared<T>,
-) -> BasisRow<T, P> {
-    let rank = tile.rank();
+) -> BasisRows<T, P, R> {
     let ld = items.ld as usize;
-    let mut row = BasisRow::<T, P>::identity(rank, items.n);
+    let mut rows = BasisRows::<T, P, R>::identity(tile, items.n);
     let mut k = 0;
     while k + 1 < items.n {
         let reflects = needs_reflector::<T>(k, items.n);
-        let below = reflects && rank > k + 1 && rank < items.n;
-        let stored = if below { matrix.get(k as usize * ld + rank as usize) } else { T::ZERO };
-        let here = reflects && rank == k;
-        let tau = if here { matrix.get((k + 1) as usize * ld + rank as usize) } else { T::ZERO };
-        let slot = rank.wrapping_sub(k + 1) & (P as u32 - 1);
-        vector.set(slot, if rank == k + 1 { T::ONE } else { stored });
-        let tau = tile.shuffle_idx(tau, k);
+        // Every lane reads the one tau; each row its own component.
+        let tau = if reflects { matrix.get((k + 1) as usize * ld + k as usize) } else { T::ZERO };
+        for r in 0..R {
+            let row = row_of(tile, r);
+            let below = reflects && row > k + 1 && row < items.n;
+            let stored = if below { matrix.get(k as usize * ld + row as usize) } else { T::ZERO };
+            vector.set(slot_of::<P>(tile, r, k), if row == k + 1 { T::ONE } else { stored });
+        }
         tile.sync();
-        row.apply(tile, vector, tau);
+        rows.apply(tile, vector, tau);
         tile.sync();
         k += 1;
     }
-    row
+    rows
 }

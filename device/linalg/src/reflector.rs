@@ -1,40 +1,43 @@
 //! Elementary reflectors across the lanes of a tile.
 
+use crate::rows::{broadcast, row_of};
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 
-/// `H = I - tau v v^H` with `v` = 1 on the lane `pivot`, this lane's component in `v`.
+/// `H = I - tau v v^H` with `v` = 1 in the row `pivot`, the components of this lane's `R` rows in `v`.
 #[derive(Clone, Copy, Debug)]
-pub struct Reflector<T: Scalar> {
-    /// This lane's component; 0 above the pivot.
-    pub v: T,
+pub struct Reflector<T: Scalar, const R: usize> {
+    /// This lane's components; 0 above the pivot.
+    pub v: [T; R],
     /// Factor; 0 makes `H` the identity.
     pub tau: T,
     /// What `H^H x` leaves on the pivot: real.
     pub beta: T::Real,
 }
 
-impl<T: Scalar> Reflector<T> {
-    /// The identity, for the last column of a real matrix: `beta` is what lane `k + 1` already holds.
+impl<T: Scalar, const R: usize> Reflector<T, R> {
+    /// The identity, for the last column of a real matrix: `beta` is what row `pivot` already holds.
     #[inline(always)]
-    pub fn identity(column: T) -> Self {
-        Reflector { v: T::ZERO, tau: T::ZERO, beta: column.re() }
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn identity(tile: Tile, pivot: u32, column: [T; R]) -> Self {
+        Reflector { v: [T::ZERO; R], tau: T::ZERO, beta: broadcast(tile, &column, pivot).re() }
     }
 }
 
-/// The reflector that annihilates `x` below lane `pivot`, as LAPACK's `zlarfg`.
+/// The reflector that annihilates `x` below row `pivot`, as LAPACK's `zlarfg`.
 ///
-/// `x` is this lane's component, of a vector scaled to norm about 1. Components below whose squares underflow
+/// `x` is what this lane's rows hold of a vector scaled to norm about 1. Components below whose squares underflow
 /// are dropped: they are below the rounding error of the matrix, and their squares would be no unit vector.
 #[inline(always)]
-pub fn larfg<T: Scalar>(tile: Tile, pivot: u32, x: T) -> Reflector<T> {
+pub fn larfg<T: Scalar, const R: usize>(tile: Tile, pivot: u32, x: [T; R]) -> Reflector<T, R> {
     let zero = <T::Real as Real>::ZERO;
     let one = <T::Real as Real>::ONE;
-    let rank = tile.rank();
-    let below = rank > pivot;
-    let square = if below { x.abs_sq_add(zero) } else { zero };
+    let mut square = zero;
+    for r in 0..R {
+        square = if row_of(tile, r) > pivot { x[r].abs_sq_add(square) } else { square };
+    }
     let tail = tile.reduce(square, |a, b| a + b);
-    let alpha = tile.shuffle_idx(x, pivot);
+    let alpha = broadcast(tile, &x, pivot);
     let negligible = <T::Real as Real>::SAFE_MIN / (<T::Real as Real>::EPSILON * <T::Real as Real>::EPSILON);
     let square = alpha.abs_sq_add(zero);
     let drops_tail = tail < negligible;
@@ -47,11 +50,11 @@ pub fn larfg<T: Scalar>(tile: Tile, pivot: u32, x: T) -> Reflector<T> {
     // 1 / (alpha - beta), in real arithmetic.
     let denominator = T::from_parts(alpha.re() - beta, alpha.im());
     let inverse = denominator.conj().scale(one / denominator.abs_sq_add(zero));
-    let component = if below && !drops_tail { x.mul(inverse) } else { T::ZERO };
-    let v = if rank == pivot { T::ONE } else { component };
-    Reflector {
-        v: if identity && rank != pivot { T::ZERO } else { v },
-        tau: if identity { T::ZERO } else { tau },
-        beta: if identity { alpha.re() } else { beta },
+    let mut v = [T::ZERO; R];
+    for r in 0..R {
+        let row = row_of(tile, r);
+        let component = if row > pivot && !drops_tail && !identity { x[r].mul(inverse) } else { T::ZERO };
+        v[r] = if row == pivot { T::ONE } else { component };
     }
+    Reflector { v, tau: if identity { T::ZERO } else { tau }, beta: if identity { alpha.re() } else { beta } }
 }

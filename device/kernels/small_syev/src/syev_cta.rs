@@ -104,9 +104,9 @@ pub unsafe fn syev_cta<T: Scalar, const P: usize, const VECTORS: bool>(
 /// Leaves row `rank` of `Q` in shared memory, column by column.
 #[inline(always)]
 fn store_q<T: Scalar, const P: usize>(tile: Tile, matrix: GlobalMut<T>, items: Items, shared: Shared<T>) {
-    let row = form_q::<T, P>(tile, matrix, items, shared.at((P * P) as u32));
+    let rows = form_q::<T, P, 1>(tile, matrix, items, shared.at((P * P) as u32));
     for slot in 0..P {
         let column = (slot as u32 + items.n - 1) & (P as u32 - 1);
-        shared.set(column * P as u32 + tile.rank(), row.slots[slot]);
+        shared.set(column * P as u32 + tile.rank(), rows.slots[0][slot]);
     }
 }

@@ -3,7 +3,7 @@
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 use device_linalg::layout::{Items, item_index, sytrd_elements, tile_offset};
-use device_linalg::load::{largest_element, load_row, staging_elements};
+use device_linalg::load::{largest_element, load_rows, staging_elements};
 use device_linalg::reduce::{Rows, Vectors};
 
 /// Reduces each matrix to a real tridiagonal one, `T = Q^H A Q`, in place.
@@ -59,7 +59,7 @@ pub unsafe fn sytrd_cta<T: Scalar, const P: usize, const VECTORS: bool>(
     let vectors = Vectors { v: shared.at(staging), w: shared.at(staging + P as u32), tail: shared };
     let matrix = a.at((item * items.stride) as usize);
 
-    let mut rows = Rows { slots: load_row::<T, P>(tile, matrix, items, upper != 0, shared) };
+    let mut rows = Rows { slots: load_rows::<T, P, 1>(tile, matrix, items, upper != 0, shared) };
     let largest = largest_element(tile, &rows.slots);
     if rank == 0 {
         status.set(item as usize, if largest.is_none() { -1 } else { 0 });
@@ -70,14 +70,14 @@ pub unsafe fn sytrd_cta<T: Scalar, const P: usize, const VECTORS: bool>(
     let scale = largest.normalizer();
     let unscale = scale.recip();
     for c in 0..P {
-        rows.slots[c] = rows.slots[c].scale(scale);
+        rows.slots[0][c] = rows.slots[0][c].scale(scale);
     }
 
     let column = |k: u32| matrix.at(k as usize * ld as usize);
     let last = rows.reduce(tile, n, vectors, |step| {
         let k = step.k;
         if rank == k {
-            column(k).set(rank as usize, T::from_real(step.diagonal * unscale));
+            column(k).set(rank as usize, T::from_real(step.diagonal[0] * unscale));
             if VECTORS {
                 column(k + 1).set(rank as usize, step.reflector.tau);
             }
@@ -86,10 +86,10 @@ pub unsafe fn sytrd_cta<T: Scalar, const P: usize, const VECTORS: bool>(
             column(k).set(rank as usize, T::from_real(step.reflector.beta * unscale));
         }
         if VECTORS && rank > k + 1 && rank < n {
-            column(k).set(rank as usize, step.reflector.v);
+            column(k).set(rank as usize, step.reflector.v[0]);
         }
     });
     if rank + 1 == n {
-        column(rank).set(rank as usize, T::from_real(last * unscale));
+        column(rank).set(rank as usize, T::from_real(last[0] * unscale));
     }
 }

@@ -4,8 +4,8 @@ use crate::arguments::{Arguments, kronecker, split_index};
 use crate::steqr_cta_decoupled::{matrices, threads};
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
-use device_linalg::output::signs;
-use device_linalg::steqr_cta::decoupled::{Chaser, Track, apply_round, track_bytes};
+use device_linalg::output::{largest_component, phase_factor};
+use device_linalg::steqr_cta::decoupled::{Chaser, Track, track_bytes};
 
 /// Sweeps a round of the log: near 16 KB of f32 in both buffers.
 const fn sweeps_a_round(p: usize, vectors: bool) -> usize {
@@ -24,7 +24,7 @@ const BAD: u32 = 2;
 
 pub const fn shared_bytes(p: usize, rows: usize, bytes: usize, vectors: bool) -> usize {
     let matrices = matrices(p, rows);
-    track_bytes(bytes, p, matrices, sweeps_a_round(p, vectors)) + matrices * (8 + bytes)
+    track_bytes(bytes, p, matrices, sweeps_a_round(p, vectors)) + matrices * (4 + bytes)
 }
 
 /// The block's shared memory.
@@ -34,8 +34,6 @@ struct BlockMemory<T> {
     /// What the problem's rows were multiplied by, behind the common factor.
     scale: Shared<T>,
     flags: Shared<u32>,
-    /// Couplings that did not converge, once a problem is through.
-    unconverged: Shared<u32>,
 }
 
 impl<T: Real> BlockMemory<T> {
@@ -44,13 +42,12 @@ impl<T: Real> BlockMemory<T> {
         let (matrices, sweeps) = const { (matrices(P, ROWS), sweeps_a_round(P, VECTORS)) };
         let behind = track_bytes(size_of::<T>(), P, matrices, sweeps);
         let words = behind + matrices * size_of::<T>();
-        // SAFETY: the launch gives shared_bytes: the track, and for each problem a scale and two words.
+        // SAFETY: the launch gives shared_bytes: the track, a scale and a word a problem.
         unsafe {
             BlockMemory {
                 track: Track::carve(0, P, matrices, sweeps),
                 scale: dynamic_shared_mem::<T>(behind, matrices),
                 flags: dynamic_shared_mem::<u32>(words, matrices),
-                unconverged: dynamic_shared_mem::<u32>(words + matrices * size_of::<u32>(), matrices),
             }
         }
     }
@@ -82,7 +79,7 @@ where
     if VECTORS {
         thread::sync_threads();
         if thread < 32 {
-            log(&memory, &mut chaser, chases);
+            track.lead(&mut chaser, chases);
         } else {
             let tile = Tile::native((P / ROWS) as u32);
             let local = (thread - 32) / (P / ROWS) as u32;
@@ -93,7 +90,7 @@ where
             chaser.sweep::<T, false>(track, 0, 0);
         }
         if chases {
-            memory.unconverged.set(thread, chaser.unconverged());
+            chaser.report(track);
             memory.sort_values(thread, n, arguments.sort != 0);
         }
     }
@@ -104,23 +101,6 @@ where
     }
     thread::sync_threads();
     store_values(&arguments, track, first, here, threads);
-}
-
-/// The role of the chasing warp: logs round after round, one ahead of what is applied.
-#[inline(always)]
-fn log<T: Real>(memory: &BlockMemory<T>, chaser: &mut Chaser, chases: bool) {
-    let (mut buffer, mut more) = (0, true);
-    while more {
-        let active = chases && chaser.is_active();
-        if chases {
-            chaser.log_round(&memory.track, buffer);
-        }
-        if chases && !active {
-            memory.unconverged.set(thread::thread_idx_x(), chaser.unconverged());
-        }
-        more = thread::sync_roles_or(active);
-        buffer ^= 1;
-    }
 }
 
 /// The role of the other warps: holds the rows of a basis and applies what is logged.
@@ -138,16 +118,7 @@ fn apply<T, const P: usize, const ROWS: usize>(
     if live {
         start::<T, P, ROWS>(tile, arguments, memory, first, local, &mut rows);
     }
-    // The first round is logged with nothing to apply.
-    let mut more = thread::sync_roles_or(false);
-    let mut buffer = 0;
-    while more {
-        if live {
-            apply_round(&memory.track, buffer, local, &mut rows);
-        }
-        more = thread::sync_roles_or(false);
-        buffer ^= 1;
-    }
+    memory.track.follow(local, live, &mut rows);
     if live {
         finish::<T, P, ROWS>(tile, arguments, memory, first, local, &rows);
     }
@@ -237,7 +208,7 @@ impl<T: Real> BlockMemory<T> {
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
     fn failed(&self, matrix: u32) -> bool {
-        self.flags.get(matrix) & BAD != 0 || self.unconverged.get(matrix) != 0
+        self.flags.get(matrix) & BAD != 0 || self.track.unconverged(matrix) != 0
     }
 
     /// Where the eigenvalue in row `i` goes: its place among the ascending ones, or the row of the input.
@@ -327,11 +298,11 @@ fn finish<T, const P: usize, const ROWS: usize>(
         // A branch a column, as in `start`.
         if (c as u32) < n {
             let target = tile.shuffle_idx(positions[c / (P / ROWS)], (c % (P / ROWS)) as u32);
-            let sign = signs(tile, rows, c);
+            let sign = phase_factor(largest_component(tile, rows, c).0);
             for r in 0..ROWS {
                 let row = tile.rank() + r as u32 * lanes;
                 if row < n {
-                    let x = if failed { T::from_real(<T as Real>::NAN) } else { rows[r][c].scale(sign) };
+                    let x = if failed { T::from_real(<T as Real>::NAN) } else { rows[r][c] * sign };
                     matrix.set(target as usize * arguments.ld as usize + row as usize, x);
                 }
             }

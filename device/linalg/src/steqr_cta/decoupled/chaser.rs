@@ -43,6 +43,13 @@ impl Chaser {
         self.coupled.count_ones()
     }
 
+    /// Tells the other lanes what is [`unconverged`](Self::unconverged).
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn report<R: Real>(&self, track: &Track<R>) {
+        track.words.set(self.matrix, self.unconverged());
+    }
+
     /// Whether another sweep is due.
     #[inline(always)]
     pub fn is_active(&self) -> bool {

@@ -11,11 +11,13 @@ mod apply;
 mod chaser;
 pub mod scalar;
 
-pub use apply::apply_round;
+use apply::apply_round;
 pub use chaser::Chaser;
 
 use cuda_std::math::Real;
+use cuda_std::scalar::Scalar;
 use cuda_std::shared::Shared;
+use cuda_std::thread;
 
 /// Shared memory of the chases of a block's `matrices` problems, item-minor: element `i` of problem `m` lies at
 /// `i * matrices + m`, so that the lanes of the chasing warp meet different banks.
@@ -31,6 +33,8 @@ pub struct Track<R> {
     pub log: Shared<R>,
     /// First and last row of each logged sweep: `2 * sweeps` a problem.
     pub spans: Shared<u32>,
+    /// One word a problem: its first row before the iteration, its unconverged couplings after.
+    pub words: Shared<u32>,
     /// Rows of the padded problems: the tile's lanes.
     pub order: u32,
     /// Sweeps a round.
@@ -39,7 +43,7 @@ pub struct Track<R> {
 
 /// Bytes that a [`Track`] takes: the log first, since its pairs are the most aligned.
 pub const fn track_bytes(real_bytes: usize, order: usize, matrices: usize, sweeps: usize) -> usize {
-    matrices * (real_bytes * (4 * sweeps * order + 2 * order) + 4 * 2 * sweeps)
+    matrices * (real_bytes * (4 * sweeps * order + 2 * order) + 4 * (2 * sweeps + 1))
 }
 
 impl<R: Real> Track<R> {
@@ -56,13 +60,14 @@ impl<R: Real> Track<R> {
         let spans_offset = offset + size_of::<R>() * (reals + 2 * part);
         // SAFETY: as above, behind the reals.
         let spans =
-            unsafe { cuda_std::shared::dynamic_shared_mem::<u32>(spans_offset, 2 * sweeps * matrices) };
+            unsafe { cuda_std::shared::dynamic_shared_mem::<u32>(spans_offset, (2 * sweeps + 1) * matrices) };
         Track {
             matrices: matrices as u32,
             log: all,
             d: all.at(reals as u32),
             e: all.at((reals + part) as u32),
             spans,
+            words: spans.at((2 * sweeps * matrices) as u32),
             order: order as u32,
             sweeps: sweeps as u32,
         }
@@ -84,27 +89,59 @@ impl<R: Real> Track<R> {
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
     pub fn first(&self, matrix: u32) -> u32 {
-        self.spans.get(self.span_index(0, 0, matrix))
+        self.words.get(matrix)
     }
 
     /// Sets what [`first`](Self::first) reads.
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
     pub fn set_first(&self, matrix: u32, first: u32) {
-        self.spans.set(self.span_index(0, 0, matrix), first);
+        self.words.set(matrix, first);
     }
 
     /// Couplings of problem `matrix` that did not converge, after its last round.
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
     pub fn unconverged(&self, matrix: u32) -> u32 {
-        self.spans.get(self.span_index(0, 0, matrix))
+        self.words.get(matrix)
     }
 
-    /// Sets what [`unconverged`](Self::unconverged) reads.
+    /// The role of the chasing warp: logs round after round, one ahead of what [`follow`](Self::follow) applies.
+    /// Ends behind the barrier after which the results are there. `chases`: this lane has a problem.
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    pub fn set_unconverged(&self, matrix: u32, count: u32) {
-        self.spans.set(self.span_index(0, 0, matrix), count);
+    pub fn lead(&self, chaser: &mut Chaser, chases: bool) {
+        let (mut buffer, mut more) = (0, true);
+        while more {
+            let active = chases && chaser.is_active();
+            if chases {
+                chaser.log_round(self, buffer);
+            }
+            if chases && !active {
+                chaser.report(self);
+            }
+            more = thread::sync_roles_or(active);
+            buffer ^= 1;
+        }
+    }
+
+    /// The role of the other warps: applies the rounds to this lane's rows of the basis of problem `matrix`, where
+    /// it is `live`.
+    #[inline(always)]
+    pub fn follow<T: Scalar<Real = R>, const P: usize, const ROWS: usize>(
+        &self,
+        matrix: u32,
+        live: bool,
+        rows: &mut [[T; P]; ROWS],
+    ) {
+        // The first round is logged with nothing to apply.
+        let mut more = thread::sync_roles_or(false);
+        let mut buffer = 0;
+        while more {
+            if live {
+                apply_round(self, buffer, matrix, rows);
+            }
+            more = thread::sync_roles_or(false);
+            buffer ^= 1;
+        }
     }
 }
