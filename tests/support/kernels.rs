@@ -87,22 +87,9 @@ fn all_orders<T: Scalar>(queue: &Queue, jobz: Jobz) -> Vec<Outcome> {
         outcomes.push(solved::<T>(queue, "cta", n, batch, jobz));
     }
     for (n, batch) in [(7, 33), (15, 17), (31, 9)] {
-        for rows in fused_rows(n, T::DTYPE) {
-            outcomes.push(solved::<T>(queue, &format!("cta_fused:rows={rows}"), n, batch, jobz));
-        }
+        outcomes.push(solved::<T>(queue, "cta_fused", n, batch, jobz));
     }
     outcomes
-}
-
-/// Rows a lane that `cta_fused` has a kernel for.
-fn fused_rows(n: usize, dtype: Dtype) -> &'static [u32] {
-    match (n, dtype) {
-        (..=8, Dtype::C64) => &[1, 2],
-        (..=8, _) => &[2, 4],
-        (..=16, Dtype::F32) => &[1, 2, 4],
-        (..=16, Dtype::F64 | Dtype::C32) | (_, Dtype::F32) => &[1, 2],
-        _ => &[1],
-    }
 }
 
 /// A batch with one bad item; the other ones have eigenvalues 1 apart. Orders alternate between the

@@ -17,14 +17,15 @@ pub struct Vectors<T> {
     pub tail: Shared<T>,
 }
 
-/// Slots of a row that stay in registers: where the rows of a lane would take half of all, not all do.
+/// Slots of a row that stay in registers: not all where the rows of a lane would take a quarter of all, so that
+/// the update has room beside them, and another block in the multiprocessor.
 const fn resident(p: usize, rows: usize, bytes: usize) -> usize {
-    if is_wide(p, rows, bytes) { 5 * p / 8 } else { p }
+    if is_wide(p, rows, bytes) { if rows * p * bytes > 256 { 5 * p / 8 } else { p / 2 } } else { p }
 }
 
-/// Whether `rows` rows of `p` elements fill half of a thread's registers.
+/// Whether `rows` rows of `p` elements fill a quarter of a thread's registers or more.
 const fn is_wide(p: usize, rows: usize, bytes: usize) -> bool {
-    rows * p * bytes > 256
+    rows * p * bytes >= 256
 }
 
 /// Shared elements of a tile for the slots that are not in registers.
@@ -239,7 +240,7 @@ fn slot_of<const P: usize>(tile: Tile, r: usize, k: u32) -> u32 {
     row_of(tile, r).wrapping_sub(k + 1) & (P as u32 - 1)
 }
 
-/// Where rows fill half of the registers, keeps the compiler from loading ahead: it would spill.
+/// Where rows are wide, keeps the compiler from loading ahead: it would spill.
 #[inline(always)]
 #[cfg_attr(not(target_os = "cuda"), track_caller)]
 pub(crate) fn fence_wide<T: Scalar>(tile: Tile, elements: usize) {

@@ -9,26 +9,11 @@ use crate::error::Result;
 use crate::ops::Target;
 use crate::queue::Queue;
 use crate::routes::Params;
-use crate::scalar::Dtype;
 
 pub(crate) struct CtaFused;
 
 /// Largest order.
 const MAX_N: usize = 32;
-
-/// Rows a lane that have a kernel, the default first.
-fn rows_choices(dtype: Dtype, lanes: usize) -> &'static [u32] {
-    match (lanes, dtype) {
-        (8, Dtype::F32) => &[2, 4],
-        (8, Dtype::C64) => &[1, 2],
-        (8, _) => &[2, 4],
-        (16, Dtype::F32) => &[2, 1, 4],
-        (16, Dtype::C64) => &[1],
-        (16, _) => &[2, 1],
-        (_, Dtype::F32) => &[2, 1],
-        _ => &[1],
-    }
-}
 
 /// Rows of the tile: 8, 16 or 32.
 fn padded(n: usize) -> usize {
@@ -40,45 +25,31 @@ impl Family for CtaFused {
         "cta_fused"
     }
 
-    fn can_run(
-        &self,
-        problem: &Problem,
-        params: &Params,
-        target: &Target,
-    ) -> std::result::Result<(), String> {
-        small::can_run(problem, target, MAX_N)?;
-        let choices = rows_choices(problem.dtype, padded(problem.n));
-        match params.get("rows") {
-            Some(rows) if !choices.contains(&rows) => {
-                let choices: Vec<String> = choices.iter().map(u32::to_string).collect();
-                Err(format!("rows is {} for {} at n = {}", choices.join(" or "), problem.dtype, problem.n))
-            }
-            _ => Ok(()),
-        }
+    fn can_run(&self, problem: &Problem, _: &Params, target: &Target) -> std::result::Result<(), String> {
+        small::can_run(problem, target, MAX_N)
     }
 
     fn plan(&self, problem: &Problem, params: &Params, _: &Target) -> Result<Plan> {
-        let rows = params.get("rows").unwrap_or(rows_choices(problem.dtype, padded(problem.n))[0]);
-        let mut params = params.clone();
-        params.set("rows", rows);
-        Ok(Plan { problem: *problem, family: self.name(), params, workspace_bytes: 0 })
+        Ok(Plan { problem: *problem, family: self.name(), params: params.clone(), workspace_bytes: 0 })
     }
 
     fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
-        let shape = (padded(plan.problem.n), plan.params.get("rows").unwrap_or(0));
-        macro_rules! dispatch {
-            ($arrays:ident, $($p:literal $rows:literal)*) => {
-                match shape {
-                    $(($p, $rows) => by_jobz::<_, $p, $rows>(queue, &plan.problem, $arrays),)*
-                    _ => unreachable!("can_run has seen to the rows"),
+        let problem = &plan.problem;
+        // Rows a lane: what won at batch 16384 among those that fit, benches/results/cta_fused_rows_h200_2026-11-30.jsonl.
+        macro_rules! by_order {
+            ($arrays:ident, $rows8:literal, $rows16:literal, $rows32:literal) => {
+                match padded(problem.n) {
+                    8 => by_jobz::<_, 8, $rows8>(queue, problem, $arrays),
+                    16 => by_jobz::<_, 16, $rows16>(queue, problem, $arrays),
+                    _ => by_jobz::<_, 32, $rows32>(queue, problem, $arrays),
                 }
             };
         }
         match operands {
-            Operands::F32(arrays) => dispatch!(arrays, 8 2 8 4 16 1 16 2 16 4 32 1 32 2),
-            Operands::F64(arrays) => dispatch!(arrays, 8 2 8 4 16 1 16 2 32 1),
-            Operands::C32(arrays) => dispatch!(arrays, 8 2 8 4 16 1 16 2 32 1),
-            Operands::C64(arrays) => dispatch!(arrays, 8 1 8 2 16 1 32 1),
+            Operands::F32(arrays) => by_order!(arrays, 2, 2, 2),
+            Operands::F64(arrays) => by_order!(arrays, 4, 2, 1),
+            Operands::C32(arrays) => by_order!(arrays, 2, 2, 1),
+            Operands::C64(arrays) => by_order!(arrays, 2, 1, 1),
         }
     }
 }

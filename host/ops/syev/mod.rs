@@ -61,12 +61,7 @@ pub static OPERATION: Operation = Operation {
             // Warps a block.
             params: &[Param::Named { name: "warps", min: 1, max: 4 }],
         },
-        Family {
-            name: "cta_fused",
-            kind: Kind::Native,
-            // Rows of the matrix a lane.
-            params: &[Param::Named { name: "rows", min: 1, max: 4 }],
-        },
+        Family { name: "cta_fused", kind: Kind::Native, params: &[] },
         Family { name: "jacobi", kind: Kind::Native, params: &[] },
         Family { name: "block", kind: Kind::Native, params: &[] },
         Family {

@@ -5,7 +5,7 @@ use cuda_std::prelude::*;
 use device_linalg::layout::Items;
 use device_linalg::load::{largest_element, load_rows, staging_elements};
 use device_linalg::output::{largest_component, phase_factor};
-use device_linalg::reduce::{Rows, Vectors, form_q};
+use device_linalg::reduce::{Rows, Vectors, form_q, tail_elements};
 use device_linalg::rows::{broadcast, row_of};
 use device_linalg::steqr_cta::decoupled::{Chaser, Track, track_bytes};
 
@@ -21,10 +21,11 @@ pub const fn sweeps_a_round(p: usize) -> usize {
 /// Problems of a block: what leaves room for a second block in the registers, where that goes.
 pub const fn matrices(p: usize, rows: usize, scalar_bytes: usize) -> usize {
     match (p, rows, scalar_bytes) {
-        (8, _, 16) | (16, 1, 4 | 8) | (16, 2, 8) | (32, 2, 4) => 16,
-        (8, ..) | (16, ..=4, 4) => 32,
-        (32, _, 16) => 7,
-        _ => 8,
+        (8, _, 16) | (16, _, 8) => 16,
+        (8, ..) | (16, _, 4) => 32,
+        (16, ..) => 8,
+        (32, 2, _) => 14,
+        _ => 7,
     }
 }
 
@@ -33,10 +34,22 @@ pub const fn threads(p: usize, rows: usize, scalar_bytes: usize) -> usize {
     32 + matrices(p, rows, scalar_bytes) * p / rows
 }
 
+/// Shared elements of a tile: first the staging of the load, then two vectors and the tails of the rows.
+const fn tile_elements(p: usize, rows: usize, scalar_bytes: usize) -> usize {
+    let (staging, reduction) = (staging_elements(p), 2 * p + tail_elements(p, rows, scalar_bytes));
+    if staging > reduction { staging } else { reduction }
+}
+
+/// Bytes for the index of each item, up to the alignment of what follows.
+const fn items_bytes(matrices: usize) -> usize {
+    (matrices * size_of::<u64>()).next_multiple_of(16)
+}
+
 /// Bytes of shared memory of a block: staging for each tile, and the track.
 pub const fn shared_bytes(p: usize, rows: usize, scalar_bytes: usize, real_bytes: usize) -> usize {
     let matrices = matrices(p, rows, scalar_bytes);
-    matrices * staging_elements(p) * scalar_bytes + track_bytes(real_bytes, p, matrices, sweeps_a_round(p))
+    let tiles = matrices * tile_elements(p, rows, scalar_bytes) * scalar_bytes;
+    tiles + items_bytes(matrices) + track_bytes(real_bytes, p, matrices, sweeps_a_round(p))
 }
 
 /// Eigenvalues and vectors of small symmetric or Hermitian matrices, one read and one write of each.
@@ -68,18 +81,15 @@ pub const fn shared_bytes(p: usize, rows: usize, scalar_bytes: usize, real_bytes
 /// # Source
 /// LAPACK's `zhetd2`, `dsteqr`; decoupling: `docs/algorithms/steqr.md`.
 #[kernel(
-    group(T = [f32], P = [8], ROWS = [2, 4], VECTORS = [true, false], launch_bounds(160, 4)),
-    group(T = [f64, c32], P = [8], ROWS = [2, 4], VECTORS = [true, false], launch_bounds(160, 3)),
-    group(T = [c64], P = [8], ROWS = [1, 2], VECTORS = [true, false], launch_bounds(160, 2)),
-    group(T = [f32], P = [16], ROWS = [1], VECTORS = [true, false], launch_bounds(288, 2)),
+    group(T = [f32], P = [8], ROWS = [2], VECTORS = [true, false], launch_bounds(160, 4)),
+    group(T = [f64], P = [8], ROWS = [4], VECTORS = [true, false], launch_bounds(96, 4)),
+    group(T = [c32], P = [8], ROWS = [2], VECTORS = [true, false], launch_bounds(160, 3)),
+    group(T = [c64], P = [8], ROWS = [2], VECTORS = [true, false], launch_bounds(96, 4)),
     group(T = [f32], P = [16], ROWS = [2], VECTORS = [true, false], launch_bounds(288, 2)),
-    group(T = [f32], P = [16], ROWS = [4], VECTORS = [true, false], launch_bounds(160, 3)),
-    group(T = [f64, c32], P = [16], ROWS = [1], VECTORS = [true, false], launch_bounds(288, 1)),
     group(T = [f64, c32], P = [16], ROWS = [2], VECTORS = [true, false], launch_bounds(160, 3)),
     group(T = [c64], P = [16], ROWS = [1], VECTORS = [true, false], launch_bounds(160, 2)),
-    group(T = [f32], P = [32], ROWS = [1], VECTORS = [true, false], launch_bounds(288, 2)),
-    group(T = [f32], P = [32], ROWS = [2], VECTORS = [true, false], launch_bounds(288, 1)),
-    group(T = [f64, c32], P = [32], ROWS = [1], VECTORS = [true, false], launch_bounds(288, 1)),
+    group(T = [f32], P = [32], ROWS = [2], VECTORS = [true, false], launch_bounds(256, 2)),
+    group(T = [f64, c32], P = [32], ROWS = [1], VECTORS = [true, false], launch_bounds(256, 2)),
     group(T = [c64], P = [32], ROWS = [1], VECTORS = [true, false], launch_bounds(256, 1))
 )]
 pub unsafe fn syev_cta_fused<T: Scalar, const P: usize, const ROWS: usize, const VECTORS: bool>(
@@ -101,12 +111,21 @@ pub unsafe fn syev_cta_fused<T: Scalar, const P: usize, const ROWS: usize, const
         let items = Items { n, ld, stride, batch };
         let tile = Tile::native((P / ROWS) as u32);
         let local = (thread - 32) / (P / ROWS) as u32;
-        let item =
-            thread::block_idx_x() as u64 * const { matrices(P, ROWS, size_of::<T>()) as u64 } + local as u64;
-        let problem = Problem { tile, local, live: item < batch, item, items };
-        block.solve::<VECTORS>(problem, (a, w, status), upper != 0);
+        // Through a shuffle: the compiler would keep the 64-bit copy of the index for the rest of the kernel.
+        let index = tile.shuffle_idx(local, 0);
+        if tile.rank() == 0 {
+            let first = thread::block_idx_x() as u64 * const { matrices(P, ROWS, size_of::<T>()) as u64 };
+            block.item.set(index, first + index as u64);
+        }
+        tile.sync();
+        block.solve::<VECTORS>(Problem { tile, local, items }, (a, w, status), upper != 0);
     }
 }
+
+/// Marks an item whose rows stand in reverse order in the track.
+const REVERSED: u64 = 1 << 63;
+/// Marks an item that is not finite.
+const BAD: u64 = 1 << 62;
 
 /// A tile and its item.
 #[derive(Clone, Copy)]
@@ -114,9 +133,6 @@ struct Problem {
     tile: Tile,
     /// Index in the block.
     local: u32,
-    /// Whether the batch has the item.
-    live: bool,
-    item: u64,
     items: Items,
 }
 
@@ -139,6 +155,9 @@ struct Reduction<R, const ROWS: usize> {
 #[derive(Clone, Copy, Debug)]
 struct BlockMemory<T: Scalar, const P: usize, const ROWS: usize> {
     all: Shared<T>,
+    /// Index of each tile's item, with [`REVERSED`] and [`BAD`]: read again in each phase, for no phase has a register
+    /// to spare for what another one needs.
+    item: Shared<u64>,
     track: Track<T::Real>,
 }
 
@@ -148,18 +167,23 @@ impl<T: Scalar, const P: usize, const ROWS: usize> BlockMemory<T, P, ROWS> {
 
     #[inline(always)]
     fn carve() -> Self {
-        let elements = Self::MATRICES * staging_elements(P);
-        // SAFETY: the launch gives shared_bytes, whose first part this is.
-        let all = unsafe { dynamic_shared_mem::<T>(0, elements) };
-        // SAFETY: as above; a tile's staging is a multiple of 16 bytes.
-        let track = unsafe { Track::carve(elements * size_of::<T>(), P, Self::MATRICES, sweeps_a_round(P)) };
-        BlockMemory { all, track }
+        let elements = Self::MATRICES * const { tile_elements(P, ROWS, size_of::<T>()) };
+        let behind = elements * size_of::<T>();
+        let (matrices, sweeps) = (Self::MATRICES, sweeps_a_round(P));
+        // SAFETY: the launch gives shared_bytes: the staging, whose size is a multiple of 16, the items, the track.
+        unsafe {
+            BlockMemory {
+                all: dynamic_shared_mem::<T>(0, elements),
+                item: dynamic_shared_mem::<u64>(behind, matrices),
+                track: Track::carve(behind + items_bytes(matrices), P, matrices, sweeps),
+            }
+        }
     }
 
     /// The staging of one tile.
     #[inline(always)]
     fn staging(&self, local: u32) -> Shared<T> {
-        self.all.at(local * staging_elements(P) as u32)
+        self.all.at(local * const { tile_elements(P, ROWS, size_of::<T>()) as u32 })
     }
 
     /// The role of the chasing warp.
@@ -192,54 +216,80 @@ impl<T: Scalar, const P: usize, const ROWS: usize> BlockMemory<T, P, ROWS> {
         (a, w, status): (GlobalMut<T>, GlobalMut<T::Real>, GlobalMut<i32>),
         upper: bool,
     ) {
-        let Problem { tile, local, live, item, items } = problem;
-        let matrix = a.at(if live { (item * items.stride) as usize } else { 0 });
-        let there = if live { items } else { Items { n: 0, ..items } };
-        let reduction = self.reduce::<VECTORS>(tile, matrix, there, upper, local);
-        self.publish(tile, local, items.n, &reduction);
+        let Problem { tile, local, items } = problem;
+        self.reduce_and_publish::<VECTORS>(problem, a, upper);
         thread::sync_roles_or(false);
 
         let mut rows = [[T::ZERO; P]; ROWS];
         if VECTORS {
             // The chase of the first round goes on meanwhile.
+            let (matrix, there) = self.matrix(problem, a);
             let q = form_q::<T, P, ROWS>(tile, matrix, there, self.staging(local));
+            let reversed = self.item.get(local) & REVERSED != 0;
             for r in 0..ROWS {
                 for c in 0..P {
                     let straight = q.slots[r][(c + 1) % P];
-                    let reversed = q.slots[r][(P - c) % P];
-                    let re = if reduction.reversed { reversed.re() } else { straight.re() };
-                    let im = if reduction.reversed { reversed.im() } else { straight.im() };
+                    let turned = q.slots[r][(P - c) % P];
+                    let re = if reversed { turned.re() } else { straight.re() };
+                    let im = if reversed { turned.im() } else { straight.im() };
                     rows[r][c] = T::from_parts(re, im);
                 }
             }
-            self.track.follow(local, live, &mut rows);
+            self.track.follow(local, true, &mut rows);
         } else {
             thread::sync_roles_or(false);
         }
         // Every lane of a tile takes the same branch.
-        if live {
+        let marked = self.item.get(local);
+        let item = marked & !(REVERSED | BAD);
+        let (reversed, bad) = (marked & REVERSED != 0, marked & BAD != 0);
+        if item < items.batch {
             let unconverged = self.track.unconverged(local);
-            let failed = reduction.bad || unconverged != 0;
+            let failed = bad || unconverged != 0;
             let values = w.at(item as usize * items.n as usize);
-            let positions = self.write_values(problem, &reduction, failed, values);
+            let positions = self.write_values(problem, reversed, failed, values);
             if VECTORS {
+                let (matrix, _) = self.matrix(problem, a);
                 self.write_vectors(problem, &positions, failed, matrix, &rows);
             }
             if tile.rank() == 0 {
-                status.set(item as usize, if reduction.bad { -1 } else { unconverged as i32 });
+                status.set(item as usize, if bad { -1 } else { unconverged as i32 });
             }
+        }
+    }
+
+    /// The tile's matrix; an empty one past the batch.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    fn matrix(&self, problem: Problem, a: GlobalMut<T>) -> (GlobalMut<T>, Items) {
+        let Problem { local, items, .. } = problem;
+        let item = self.item.get(local) & !(REVERSED | BAD);
+        let live = item < items.batch;
+        let offset = if live { (item * items.stride) as usize } else { 0 };
+        (a.at(offset), if live { items } else { Items { n: 0, ..items } })
+    }
+
+    #[inline(always)]
+    fn reduce_and_publish<const VECTORS: bool>(&self, problem: Problem, a: GlobalMut<T>, upper: bool) {
+        let Problem { tile, local, items } = problem;
+        let reduction = self.reduce::<VECTORS>(problem, a, upper);
+        self.publish(tile, local, items.n, &reduction);
+        if tile.rank() == 0 {
+            let reversed = if reduction.reversed { REVERSED } else { 0 };
+            let bad = if reduction.bad { BAD } else { 0 };
+            self.item.set(local, self.item.get(local) | reversed | bad);
         }
     }
 
     #[inline(always)]
     fn reduce<const VECTORS: bool>(
         &self,
-        tile: Tile,
-        matrix: GlobalMut<T>,
-        items: Items,
+        problem: Problem,
+        a: GlobalMut<T>,
         upper: bool,
-        local: u32,
     ) -> Reduction<T::Real, ROWS> {
+        let Problem { tile, local, .. } = problem;
+        let (matrix, items) = self.matrix(problem, a);
         let zero = <T::Real as Real>::ZERO;
         let one = <T::Real as Real>::ONE;
         let staging = self.staging(local);
@@ -257,7 +307,8 @@ impl<T: Scalar, const P: usize, const ROWS: usize> BlockMemory<T, P, ROWS> {
             }
         }
         let vectors = Vectors { v: staging, w: staging.at(P as u32), tail: staging.at(2 * P as u32) };
-        let column = |k: u32| matrix.at(k as usize * items.ld as usize);
+        // The pointer anew for each column: two registers less through the update.
+        let column = |k: u32| self.matrix(problem, a).0.at(k as usize * items.ld as usize);
         let last = rows.reduce(tile, items.n, vectors, |step| {
             let k = step.k;
             for r in 0..ROWS {
@@ -309,6 +360,7 @@ impl<T: Scalar, const P: usize, const ROWS: usize> BlockMemory<T, P, ROWS> {
         }
         if tile.rank() == 0 {
             self.track.set_first(local, if reduction.reversed { 0 } else { offset });
+            self.track.scales.set(local, reduction.scale.recip());
         }
     }
 
@@ -318,12 +370,12 @@ impl<T: Scalar, const P: usize, const ROWS: usize> BlockMemory<T, P, ROWS> {
     fn write_values(
         &self,
         problem: Problem,
-        reduction: &Reduction<T::Real, ROWS>,
+        reversed: bool,
         failed: bool,
         values: GlobalMut<T::Real>,
     ) -> [u32; ROWS] {
         let Problem { tile, local, items, .. } = problem;
-        let first = if reduction.reversed { 0 } else { P as u32 - items.n };
+        let first = if reversed { 0 } else { P as u32 - items.n };
         let value = |i: u32| {
             let padded = i < first || i >= first + items.n;
             let d = self.track.d.get(i * Self::MATRICES as u32 + local);
@@ -344,7 +396,7 @@ impl<T: Scalar, const P: usize, const ROWS: usize> BlockMemory<T, P, ROWS> {
         for r in 0..ROWS {
             if positions[r] < items.n {
                 // Two steps: the product of both powers of two may be past the largest number.
-                let x = own[r] * <T::Real as Real>::HIGH_NORM.recip() * reduction.scale.recip();
+                let x = own[r] * <T::Real as Real>::HIGH_NORM.recip() * self.track.scales.get(local);
                 values.set(positions[r] as usize, if failed { <T::Real as Real>::NAN } else { x });
             }
         }

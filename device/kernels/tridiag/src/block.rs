@@ -24,15 +24,13 @@ const BAD: u32 = 2;
 
 pub const fn shared_bytes(p: usize, rows: usize, bytes: usize, vectors: bool) -> usize {
     let matrices = matrices(p, rows);
-    track_bytes(bytes, p, matrices, sweeps_a_round(p, vectors)) + matrices * (4 + bytes)
+    track_bytes(bytes, p, matrices, sweeps_a_round(p, vectors)) + matrices * 4
 }
 
 /// The block's shared memory.
 #[derive(Clone, Copy)]
 struct BlockMemory<T> {
     track: Track<T>,
-    /// What the problem's rows were multiplied by, behind the common factor.
-    scale: Shared<T>,
     flags: Shared<u32>,
 }
 
@@ -41,13 +39,11 @@ impl<T: Real> BlockMemory<T> {
     fn carve<const P: usize, const ROWS: usize, const VECTORS: bool>() -> Self {
         let (matrices, sweeps) = const { (matrices(P, ROWS), sweeps_a_round(P, VECTORS)) };
         let behind = track_bytes(size_of::<T>(), P, matrices, sweeps);
-        let words = behind + matrices * size_of::<T>();
-        // SAFETY: the launch gives shared_bytes: the track, a scale and a word a problem.
+        // SAFETY: the launch gives shared_bytes: the track, and a word a problem.
         unsafe {
             BlockMemory {
                 track: Track::carve(0, P, matrices, sweeps),
-                scale: dynamic_shared_mem::<T>(behind, matrices),
-                flags: dynamic_shared_mem::<u32>(words, matrices),
+                flags: dynamic_shared_mem::<u32>(behind, matrices),
             }
         }
     }
@@ -190,7 +186,7 @@ impl<T: Real> BlockMemory<T> {
             track.e.set(at(j), if reversed { x } else { y });
             i += 1;
         }
-        self.scale.set(matrix, scale.recip());
+        self.track.scales.set(matrix, scale.recip());
         let turned = if reversed { REVERSED } else { 0 };
         self.flags.set(matrix, if finite { turned } else { BAD });
         if finite { n } else { 0 }
@@ -201,7 +197,7 @@ impl<T: Real> BlockMemory<T> {
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
     fn value(&self, matrix: u32, i: u32) -> T {
         let x = self.track.d.get(i * self.track.matrices + matrix) * T::HIGH_NORM.recip();
-        if self.failed(matrix) { T::NAN } else { x * self.scale.get(matrix) }
+        if self.failed(matrix) { T::NAN } else { x * self.track.scales.get(matrix) }
     }
 
     /// Whether the problem has no result.

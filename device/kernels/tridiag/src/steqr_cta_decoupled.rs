@@ -17,7 +17,13 @@ pub const fn rows(p: usize, bytes: usize, vectors: bool) -> usize {
 
 /// Problems of a block.
 pub const fn matrices(p: usize, rows: usize) -> usize {
-    if p == 32 && rows < p { 16 } else { 32 }
+    // At P = 32 what fills the registers: 20 warps of 96, in one block or two.
+    match (p, rows) {
+        (32, 1) => 19,
+        (32, 2) => 18,
+        (32, 4) => 16,
+        _ => 32,
+    }
 }
 
 /// Threads of a block: a chasing warp, and the lanes that apply.
@@ -65,12 +71,13 @@ pub const fn shared_bytes(p: usize, rows: usize, bytes: usize, vectors: bool) ->
     group(T = [f32, f64], P = [4], ROWS = [4], VECTORS = [true, false], launch_bounds(32)),
     group(T = [f32, f64], P = [8], ROWS = [8], VECTORS = [true, false], launch_bounds(32)),
     group(T = [f32], P = [16], ROWS = [4], VECTORS = [true], launch_bounds(160, 4)),
-    group(T = [f32, f64], P = [16], ROWS = [2], VECTORS = [true], launch_bounds(288, 2)),
+    group(T = [f64], P = [16], ROWS = [2], VECTORS = [true], launch_bounds(288, 2)),
+    group(T = [f32], P = [16], ROWS = [2], VECTORS = [true], launch_bounds(288, 2)),
     group(T = [f64], P = [16], ROWS = [4], VECTORS = [true], launch_bounds(160, 2)),
+    group(T = [f32], P = [32], ROWS = [2], VECTORS = [true], launch_bounds(320, 2)),
     group(T = [f32], P = [32], ROWS = [4], VECTORS = [true], launch_bounds(160, 2)),
-    group(T = [f32], P = [32], ROWS = [2], VECTORS = [true], launch_bounds(288, 2)),
-    group(T = [f64], P = [32], ROWS = [2], VECTORS = [true], launch_bounds(288, 1)),
-    group(T = [f64], P = [32], ROWS = [1], VECTORS = [true], launch_bounds(544, 1)),
+    group(T = [f64], P = [32], ROWS = [2], VECTORS = [true], launch_bounds(320, 1)),
+    group(T = [f64], P = [32], ROWS = [1], VECTORS = [true], launch_bounds(640, 1)),
     group(T = [f32, f64], P = [16], ROWS = [16], VECTORS = [false], launch_bounds(32)),
     group(T = [f32, f64], P = [32], ROWS = [32], VECTORS = [false], launch_bounds(32))
 )]

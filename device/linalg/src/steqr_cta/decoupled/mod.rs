@@ -33,6 +33,8 @@ pub struct Track<R> {
     pub log: Shared<R>,
     /// First and last row of each logged sweep: `2 * sweeps` a problem.
     pub spans: Shared<u32>,
+    /// What brings a problem's values back to the input's scale.
+    pub scales: Shared<R>,
     /// One word a problem: its first row before the iteration, its unconverged couplings after.
     pub words: Shared<u32>,
     /// Rows of the padded problems: the tile's lanes.
@@ -43,7 +45,7 @@ pub struct Track<R> {
 
 /// Bytes that a [`Track`] takes: the log first, since its pairs are the most aligned.
 pub const fn track_bytes(real_bytes: usize, order: usize, matrices: usize, sweeps: usize) -> usize {
-    matrices * (real_bytes * (4 * sweeps * order + 2 * order) + 4 * (2 * sweeps + 1))
+    matrices * (real_bytes * (4 * sweeps * order + 2 * order + 1) + 4 * (2 * sweeps + 1))
 }
 
 impl<R: Real> Track<R> {
@@ -56,8 +58,8 @@ impl<R: Real> Track<R> {
         let reals = 4 * sweeps * order * matrices;
         let part = order * matrices;
         // SAFETY: the caller gives the bytes; the parts are disjoint.
-        let all = unsafe { cuda_std::shared::dynamic_shared_mem::<R>(offset, reals + 2 * part) };
-        let spans_offset = offset + size_of::<R>() * (reals + 2 * part);
+        let all = unsafe { cuda_std::shared::dynamic_shared_mem::<R>(offset, reals + 2 * part + matrices) };
+        let spans_offset = offset + size_of::<R>() * (reals + 2 * part + matrices);
         // SAFETY: as above, behind the reals.
         let spans =
             unsafe { cuda_std::shared::dynamic_shared_mem::<u32>(spans_offset, (2 * sweeps + 1) * matrices) };
@@ -66,6 +68,7 @@ impl<R: Real> Track<R> {
             log: all,
             d: all.at(reals as u32),
             e: all.at((reals + part) as u32),
+            scales: all.at((reals + 2 * part) as u32),
             spans,
             words: spans.at((2 * sweeps * matrices) as u32),
             order: order as u32,
