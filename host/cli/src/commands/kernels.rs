@@ -1,49 +1,22 @@
-//! `batchlas kernels`: what each embedded kernel costs, by ptxas or by the ledger.
+//! `batchlas kernels`: what each embedded kernel costs.
+
+mod figures;
 
 use std::collections::BTreeMap;
-use std::path::{Path, PathBuf};
+use std::fmt::Write as _;
 use std::process::ExitCode;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 use batchlas::Arch;
 use batchlas::cuda::{EmbeddedModule, modules};
-use cuda_builder::audit::{self, Mix, Resources};
-use cuda_builder::{ledger, ptxas};
 use serde::Serialize;
 
+use self::figures::{Kernel, Source};
 use super::{json_line, print};
 use crate::args::KernelsArgs;
 use crate::failure::Failure;
-use crate::progress;
 use crate::table::Table;
 
-/// The committed figures, for machines without an assembler.
-const LEDGERS: [&str; 2] = [
-    include_str!("../../../../device/ledger/sm_80.json"),
-    include_str!("../../../../device/ledger/sm_90.json"),
-];
-
-/// One kernel of the report.
-#[derive(Debug, Serialize)]
-struct Kernel {
-    kernel: String,
-    module: &'static str,
-    #[serde(rename = "crate")]
-    krate: &'static str,
-    /// Architecture of the PTX that was taken.
-    ptx: String,
-    registers: Option<u32>,
-    stack_bytes: Option<u32>,
-    spill_store_bytes: Option<u32>,
-    spill_load_bytes: Option<u32>,
-    /// Static; dynamic shared memory is the launch's.
-    shared_bytes: Option<u32>,
-    instructions: u32,
-    /// Instructions by kind.
-    mix: BTreeMap<&'static str, u32>,
-}
-
+/// The line of `--json`.
 #[derive(Debug, Serialize)]
 struct Report {
     arch: String,
@@ -59,12 +32,22 @@ struct Report {
 pub fn run(args: &KernelsArgs) -> Result<ExitCode, Failure> {
     let arch: cuda_builder::Arch = args.arch.to_string().parse().map_err(build_failure)?;
     let chosen = named(newest(modules(), args.arch)?, args.name.as_deref())?;
-    let places = tool_places();
-    let report = match find_tool("ptxas", &places)? {
-        Some(ptxas) => assembled(&chosen, arch, &ptxas, find_tool("nvdisasm", &places)?.as_deref())?,
-        None => recorded(&chosen, arch)?,
-    };
-    print(&if args.json { json_line(&report)? } else { text(&report) })?;
+    let source = Source::choose(&chosen, arch)?;
+    if args.json {
+        let kernels = source.kernels(&chosen, &mut |_| Ok(true))?;
+        let Source { resources_from, mix_of, .. } = source;
+        let tool_chain = batchlas::cuda::tool_chain();
+        print(&json_line(&Report { arch: arch.to_string(), resources_from, mix_of, tool_chain, kernels })?)?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let rows = Rows::new(&chosen);
+    let mut going_on = print(&rows.head(arch, &source.resources_from))?;
+    // Rows as they come: thousands of kernels take a while, and a reader in a pipe sees no progress bar.
+    let kernels = source.kernels(&chosen, &mut |kernels| {
+        going_on = going_on && print(&kernels.iter().map(|k| rows.row(k)).collect::<String>())?;
+        Ok(going_on)
+    })?;
+    print(&mix(source.mix_of, &kernels))?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -107,171 +90,68 @@ fn named(
     Ok(chosen)
 }
 
-/// Folders near which tools may be installed: of the program and of the caller.
-fn tool_places() -> Vec<PathBuf> {
-    let of_program = std::env::current_exe().ok().and_then(|exe| exe.parent().map(Path::to_path_buf));
-    of_program.into_iter().chain(std::env::current_dir().ok()).collect()
+/// The table of resources, printed row by row: its widths are those of the names and of the header.
+struct Rows {
+    count: usize,
+    name: usize,
 }
 
-fn find_tool(tool: &str, places: &[PathBuf]) -> Result<Option<PathBuf>, Failure> {
-    for place in places {
-        if let Some(found) = ptxas::find(tool, place).map_err(build_failure)? {
-            return Ok(Some(found));
+impl Rows {
+    const HEADER: [&str; 6] = ["registers", "stack", "spill stores", "spill loads", "shared", "instructions"];
+
+    fn new(modules: &[&'static EmbeddedModule]) -> Self {
+        let names = modules.iter().flat_map(|module| module.entries);
+        let name = names.clone().map(|name| name.len()).max().unwrap_or(0).max("kernel".len());
+        Rows { count: names.count(), name }
+    }
+
+    fn head(&self, arch: cuda_builder::Arch, from: &str) -> String {
+        let kernels = if self.count == 1 { "kernel" } else { "kernels" };
+        let header = self.line("kernel", &Self::HEADER.map(str::to_string));
+        format!("{} {kernels} for {arch}, figures from {from}\n\n{header}", self.count)
+    }
+
+    fn row(&self, k: &Kernel) -> String {
+        let memory = [k.registers, k.stack_bytes, k.spill_store_bytes, k.spill_load_bytes, k.shared_bytes];
+        let [a, b, c, d, e] = memory.map(cell);
+        self.line(&k.kernel, &[a, b, c, d, e, cell(Some(k.instructions))])
+    }
+
+    fn line(&self, name: &str, cells: &[String; 6]) -> String {
+        let mut line = format!("{name:<width$}", width = self.name);
+        for (cell, header) in cells.iter().zip(Self::HEADER) {
+            let _ = write!(line, "  {cell:>width$}", width = header.len());
         }
-    }
-    Ok(None)
-}
-
-/// Figures of this machine's assembler.
-fn assembled(
-    modules: &[&'static EmbeddedModule],
-    arch: cuda_builder::Arch,
-    ptxas: &Path,
-    nvdisasm: Option<&Path>,
-) -> Result<Report, Failure> {
-    let folder = tempfile::tempdir().map_err(|e| Failure::io(&std::env::temp_dir(), &e))?;
-    let results = Mutex::new(BTreeMap::new());
-    let next = AtomicUsize::new(0);
-    let bar = progress::bar(modules.len(), "assembling", "modules");
-    let worker = || {
-        while let Some(module) = modules.get(next.fetch_add(1, Ordering::Relaxed)) {
-            let done = assemble_one(module, arch, ptxas, nvdisasm, folder.path());
-            bar.inc(1);
-            results.lock().unwrap_or_else(|e| e.into_inner()).insert((module.krate, module.name), done);
-        }
-    };
-    std::thread::scope(|scope| {
-        let threads = std::thread::available_parallelism().map_or(1, usize::from).min(modules.len());
-        (0..threads).for_each(|_| drop(scope.spawn(worker)));
-    });
-    bar.finish_and_clear();
-    let mut kernels = Vec::new();
-    for done in results.into_inner().unwrap_or_else(|e| e.into_inner()).into_values() {
-        kernels.extend(done?);
-    }
-    let version = ptxas::version(ptxas).map_err(build_failure)?;
-    let mix_of = if nvdisasm.is_some() { "sass" } else { "ptx" };
-    Ok(report(arch, format!("ptxas {version}"), mix_of, kernels))
-}
-
-fn assemble_one(
-    module: &'static EmbeddedModule,
-    arch: cuda_builder::Arch,
-    ptxas: &Path,
-    nvdisasm: Option<&Path>,
-    folder: &Path,
-) -> Result<Vec<Kernel>, Failure> {
-    let ptx = folder.join(format!("{}-{}.ptx", module.krate, module.name));
-    let cubin = ptx.with_extension("cubin");
-    std::fs::write(&ptx, module.ptx).map_err(|e| Failure::io(&ptx, &e))?;
-    let assembled = ptxas::assemble(ptxas, &ptx, arch, &cubin).map_err(build_failure)?;
-    let machine = nvdisasm.map(|tool| ptxas::machine_mix(tool, &cubin)).transpose().map_err(build_failure)?;
-    let entries = audit::parse_ptx(module.ptx).into_iter();
-    let kernels = entries.map(|entry| {
-        let resources = assembled.resources.get(&entry.name);
-        let mix = match &machine {
-            Some(machine) => machine.get(&entry.name).cloned().unwrap_or_default(),
-            None => entry.mix,
-        };
-        kernel(module, entry.name, resources, &mix)
-    });
-    Ok(kernels.collect())
-}
-
-/// Figures of the ledger, instructions of the PTX. A kernel that the ledger lacks has no figures.
-fn recorded(modules: &[&'static EmbeddedModule], arch: cuda_builder::Arch) -> Result<Report, Failure> {
-    let recorded: Vec<_> = LEDGERS
-        .into_iter()
-        .map(ledger::parse)
-        .collect::<Result<_, _>>()
-        .map_err(|problem| Failure::new(format!("the recorded ledger: {problem}")))?;
-    let of_arch = recorded.iter().find(|ledger| ledger.arch == arch);
-    let mut kernels = Vec::new();
-    for module in modules {
-        kernels.extend(audit::parse_ptx(module.ptx).into_iter().map(|entry| {
-            let resources = of_arch.and_then(|ledger| ledger.row(&entry.name)?.resources);
-            kernel(module, entry.name, resources.as_ref(), &entry.mix)
-        }));
-    }
-    let missing = kernels.iter().filter(|kernel| kernel.registers.is_none()).count();
-    if missing == kernels.len() {
-        return Err(Failure::new(format!(
-            "no ptxas was found (BATCHLAS_PTXAS, PATH, CUDA_HOME, /usr/local/cuda, .tools), and the recorded \
-             ledger has no figures for {arch}; `cargo xtask setup` brings ptxas"
-        )));
-    }
-    let lacks = if missing > 0 { format!("; it lacks {missing} kernels") } else { String::new() };
-    Ok(report(arch, format!("the recorded ledger, since no ptxas was found{lacks}"), "ptx", kernels))
-}
-
-fn kernel(module: &'static EmbeddedModule, name: String, resources: Option<&Resources>, mix: &Mix) -> Kernel {
-    Kernel {
-        kernel: name,
-        module: module.name,
-        krate: module.krate,
-        ptx: Arch(module.arch).to_string(),
-        registers: resources.map(|r| r.registers),
-        stack_bytes: resources.map(|r| r.stack_bytes),
-        spill_store_bytes: resources.map(|r| r.spill_store_bytes),
-        spill_load_bytes: resources.map(|r| r.spill_load_bytes),
-        shared_bytes: resources.map(|r| r.shared_bytes),
-        instructions: mix.total,
-        mix: mix.iter().collect(),
+        line + "\n"
     }
 }
 
-fn report(
-    arch: cuda_builder::Arch,
-    resources_from: String,
-    mix_of: &'static str,
-    kernels: Vec<Kernel>,
-) -> Report {
-    Report {
-        arch: arch.to_string(),
-        resources_from,
-        mix_of,
-        tool_chain: batchlas::cuda::tool_chain(),
-        kernels,
-    }
+fn cell(figure: Option<u32>) -> String {
+    figure.map_or("-".to_string(), |x| x.to_string())
 }
 
-fn text(report: &Report) -> String {
-    let mut resources = Table::new(
-        &["kernel", "registers", "stack", "spill stores", "spill loads", "shared", "instructions"],
-        1,
-    );
-    let mut kinds: Vec<&str> = report.kernels.iter().flat_map(|k| k.mix.keys().copied()).collect();
+/// The table of instructions by kind, below that of resources.
+fn mix(mix_of: &str, kernels: &[Kernel]) -> String {
+    let mut kinds: Vec<&str> = kernels.iter().flat_map(|k| k.mix.keys().copied()).collect();
     kinds.sort_unstable();
     kinds.dedup();
     let mut mix = Table::new(&[&["kernel"], &kinds[..]].concat(), 1);
-    for k in &report.kernels {
-        let figures = [
-            k.registers,
-            k.stack_bytes,
-            k.spill_store_bytes,
-            k.spill_load_bytes,
-            k.shared_bytes,
-            Some(k.instructions),
-        ];
-        let cell = |figure: Option<u32>| figure.map_or("-".to_string(), |x| x.to_string());
-        resources.row(std::iter::once(k.kernel.clone()).chain(figures.map(cell)).collect());
+    for k in kernels {
         let counts = kinds.iter().map(|kind| cell(k.mix.get(kind).copied()));
         mix.row(std::iter::once(k.kernel.clone()).chain(counts).collect());
     }
-    let code = if report.mix_of == "sass" { "machine code" } else { "PTX" };
+    let code = if mix_of == "sass" { "machine code" } else { "PTX" };
     format!(
-        "{} kernels for {}, figures from {}\n\n{}\nregisters a thread; stack, spills in bytes a thread; static shared \
-         memory in bytes a block\n\nstatic instruction mix of the {code}\n\n{}",
-        report.kernels.len(),
-        report.arch,
-        report.resources_from,
-        resources.render(),
+        "\nregisters a thread; stack, spills in bytes a thread; static shared memory in bytes a block\n\n\
+         static instruction mix of the {code}\n\n{}",
         mix.render()
     )
 }
 
 #[cfg(test)]
 mod tests {
+    use cuda_builder::audit::{self, Resources};
+
     use super::*;
 
     const fn module(name: &'static str, arch: u32) -> EmbeddedModule {
@@ -294,23 +174,21 @@ mod tests {
     }
 
     #[test]
-    fn the_text_has_a_row_a_kernel_in_both_tables() {
-        static MODULE: EmbeddedModule = module("m_f32", 80);
+    fn a_row_a_kernel_in_both_tables() {
+        static MODULE: EmbeddedModule = EmbeddedModule { entries: &["m_f32_8"], ..module("m_f32", 80) };
         let entry = &audit::parse_ptx(".visible .entry m_f32_8()\n{\n\tbar.sync 0;\n\tret;\n}\n")[0];
         let resources = Resources { registers: 40, shared_bytes: 16, ..Resources::default() };
-        let kernels = vec![kernel(&MODULE, "m_f32_8".to_string(), Some(&resources), &entry.mix)];
-        let text = text(&report(cuda_builder::Arch::SM_90, "ptxas 13".to_string(), "ptx", kernels));
-        let rows: Vec<&str> = text.lines().filter(|line| line.starts_with("m_f32_8")).collect();
-        let words = |row: &str| row.split_whitespace().map(str::to_string).collect::<Vec<_>>();
-        assert_eq!(words(rows[0]), ["m_f32_8", "40", "0", "0", "0", "16", "2"]);
-        assert_eq!(words(rows[1]), ["m_f32_8", "1", "1"]);
-        assert!(text.contains("mix of the PTX") && text.contains("1 kernels for sm_90"), "{text}");
-    }
-
-    #[test]
-    fn the_ledger_is_readable() {
-        for text in LEDGERS {
-            assert!(!ledger::parse(text).unwrap().rows.is_empty());
-        }
+        let kernel = figures::kernel(&MODULE, "m_f32_8".to_string(), Some(&resources), &entry.mix);
+        let rows = Rows::new(&[&MODULE]);
+        let text = rows.head(cuda_builder::Arch::SM_90, "ptxas 13") + &rows.row(&kernel);
+        assert_eq!(
+            text,
+            "1 kernel for sm_90, figures from ptxas 13\n\n\
+             kernel   registers  stack  spill stores  spill loads  shared  instructions\n\
+             m_f32_8         40      0             0            0      16             2\n"
+        );
+        let text = mix("ptx", &[kernel]);
+        assert!(text.contains("mix of the PTX"), "{text}");
+        assert!(text.ends_with("kernel   barrier  other\nm_f32_8        1      1\n"), "{text}");
     }
 }

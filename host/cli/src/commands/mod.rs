@@ -19,13 +19,12 @@ fn json_line(report: &impl serde::Serialize) -> Result<String, Failure> {
     serde_json::to_string(report).map(|line| line + "\n").map_err(|e| Failure::new(e.to_string()))
 }
 
-/// Prints a command's report. A reader that has gone (`| head`) is no error.
-fn print(report: &str) -> Result<(), Failure> {
+/// Prints a command's report; false where nobody reads on (`| head`), which is no error.
+fn print(report: &str) -> Result<bool, Failure> {
     let mut out = io::stdout().lock();
     match out.write_all(report.as_bytes()).and_then(|()| out.flush()) {
-        Err(e) if e.kind() != io::ErrorKind::BrokenPipe => {
-            Err(Failure::new(format!("standard output: {}", crate::failure::system_text(&e))))
-        }
-        _ => Ok(()),
+        Ok(()) => Ok(true),
+        Err(e) if e.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(e) => Err(Failure::new(format!("standard output: {}", crate::failure::system_text(&e)))),
     }
 }
