@@ -60,9 +60,10 @@ pub fn parse_list(text: &str) -> Result<Vec<Arch>, BuildError> {
     Ok(archs)
 }
 
-/// `BATCHLAS_ARCHS`, or the default where it is not set.
+/// `BATCHLAS_ARCHS`, or the default where it is not set or empty.
 pub fn from_env() -> Result<Vec<Arch>, BuildError> {
     match std::env::var("BATCHLAS_ARCHS") {
+        Ok(text) if text.is_empty() => Ok(DEFAULT_ARCHS.to_vec()),
         Ok(text) => parse_list(&text)
             .map_err(|error| BuildError::Environment { name: "BATCHLAS_ARCHS", problem: error.to_string() }),
         Err(std::env::VarError::NotPresent) => Ok(DEFAULT_ARCHS.to_vec()),

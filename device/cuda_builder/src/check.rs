@@ -31,12 +31,12 @@ pub enum Policy {
 }
 
 impl Policy {
-    /// `BATCHLAS_KERNEL_FAULTS`, `deny` or `warn`; `None` where it is not set.
+    /// `BATCHLAS_KERNEL_FAULTS`, `deny` or `warn`; `None` where it is not set or empty.
     pub fn from_env() -> Result<Option<Self>, BuildError> {
         match std::env::var("BATCHLAS_KERNEL_FAULTS").as_deref() {
             Ok("deny") => Ok(Some(Self::Deny)),
             Ok("warn") => Ok(Some(Self::Warn)),
-            Err(std::env::VarError::NotPresent) => Ok(None),
+            Ok("") | Err(std::env::VarError::NotPresent) => Ok(None),
             other => Err(BuildError::Environment {
                 name: "BATCHLAS_KERNEL_FAULTS",
                 problem: format!("{other:?} is neither deny nor warn"),
