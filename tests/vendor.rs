@@ -170,22 +170,22 @@ mod on_the_executor {
 
         assert_eq!(queue.download(&status).unwrap(), [0, -1, n as i32]);
         let values: Vec<f64> = queue.download(&w).unwrap().into_iter().map(T::real).collect();
-        assert!(values[..n].iter().all(|&x| x == 2.0) && values[2 * n..].iter().all(|&x| x == 16.0));
-        assert!(values[n..2 * n].iter().all(|x| x.is_nan()));
+        assert!(values[..n].iter().all(|&x| x == 2.0));
+        assert!(values[n..].iter().all(|x| x.is_nan()), "one is bad, one did not converge");
         let out = a.download(&queue).unwrap();
-        for item in [0, 2] {
-            for j in 0..n {
-                let norm = |x: T| x.parts().0.hypot(x.parts().1);
-                let before = &vectors[(item * n + j) * n..][..n];
-                let largest = (0..n).max_by(|&x, &y| norm(before[x]).total_cmp(&norm(before[y]))).unwrap();
-                let (re, im) = out.get(item, largest, j).parts();
-                assert!(re > 0.0 && im == 0.0, "item {item}, column {j}: {re} {im}");
-                for (i, &x) in before.iter().enumerate() {
-                    assert!((norm(out.get(item, i, j)) - norm(x)).abs() < 1e-6, "moduli stay");
-                }
+        for j in 0..n {
+            let norm = |x: T| x.parts().0.hypot(x.parts().1);
+            let before = &vectors[j * n..][..n];
+            let largest = (0..n).max_by(|&x, &y| norm(before[x]).total_cmp(&norm(before[y]))).unwrap();
+            let (re, im) = out.get(0, largest, j).parts();
+            assert!(re > 0.0 && im == 0.0, "column {j}: {re} {im}");
+            for (i, &x) in before.iter().enumerate() {
+                assert!((norm(out.get(0, i, j)) - norm(x)).abs() < 1e-6, "moduli stay");
             }
         }
-        assert!((0..n * n).all(|at| out.get(1, at % n, at / n).parts().0.is_nan()));
+        for item in [1, 2] {
+            assert!((0..n * n).all(|at| out.get(item, at % n, at / n).parts().0.is_nan()), "item {item}");
+        }
     }
 
     #[test]

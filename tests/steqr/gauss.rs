@@ -27,9 +27,9 @@ pub fn hermite<T: Real>(arm: Arm) {
 
 /// How far a node may be off, in eps of the largest one, and a weight, in eps of their sum. LAPACK's dstev: 5.6 and
 /// 3.5 at most over both families, both types and all orders here. Explicit similarities round more often than its
-/// recurrence: nodes were up to 10.7 off under the executor.
+/// recurrence: on an H200 nodes were up to 12.7 off, with the recurrence up to 6.3.
 fn ulps(arm: Arm) -> f64 {
-    if arm.route.contains("exp") || arm.route == "cta" { 12.0 } else { 6.0 }
+    if arm.route.contains("exp") { 16.0 } else { 8.0 }
 }
 
 fn check<T: Real>(arm: Arm, family: Family) {

@@ -1,11 +1,15 @@
 //! Arguments of the program and their help texts.
 
+mod tridiagonal;
+
 use std::path::PathBuf;
 
 use batchlas::{Arch, Device, Dtype, Jobz, Uplo};
 use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand};
+
+pub use tridiagonal::EighTridiagonalArgs;
 
 /// Batched symmetric and Hermitian eigenproblems on CPUs and NVIDIA GPUs
 #[derive(Debug, Parser)]
@@ -24,7 +28,8 @@ Exit status:
      results and statuses are written
 
 Environment:
-  BATCHLAS_SYEV_ROUTE   pins the family as --route does; --route wins
+  BATCHLAS_SYEV_ROUTE   pins the family of eigh as --route does; --route wins
+  BATCHLAS_STEQR_ROUTE  the same for eigh-tridiagonal
   BATCHLAS_TUNED_DIR    folder of route tables in place of the embedded ones
   BATCHLAS_COVERAGE     file that gets one JSON line a decision
   BATCHLAS_SIMT_SEED    order of lanes and blocks of --device simt
@@ -37,6 +42,8 @@ Environment:
 pub enum Command {
     /// Eigenvalues and eigenvectors of a batch of symmetric or Hermitian matrices
     Eigh(EighArgs),
+    /// Eigenvalues and eigenvectors of a batch of real symmetric tridiagonal matrices
+    EighTridiagonal(EighTridiagonalArgs),
     /// Devices, driver, tool chain, kernel modules, route tables and vendor libraries
     Info(InfoArgs),
     /// Registers, stack frame, spills, shared memory and instruction mix of every kernel
@@ -52,6 +59,18 @@ pub struct EighArgs {
     /// Matrices: .npy of shape (b, n, n) or (n, n), .npz holding `a`, or a symmetric or Hermitian .mtx
     pub input: PathBuf,
 
+    /// Triangle that is read; the other one is never looked at
+    #[arg(long, value_name = "TRIANGLE", default_value = "lower", value_parser = words::<Uplo>(&["lower", "upper"]))]
+    pub uplo: Uplo,
+
+    /// How to solve, and what to say of it
+    #[command(flatten)]
+    pub solve: SolveArgs,
+}
+
+/// What every command that solves a batch takes.
+#[derive(Debug, Args)]
+pub struct SolveArgs {
     /// Write eigenvalues, vectors and statuses as a NumPy archive
     #[arg(short, long, value_name = "OUT.npz")]
     pub output: Option<PathBuf>,
@@ -59,10 +78,6 @@ pub struct EighArgs {
     /// Compute eigenvalues without vectors
     #[arg(long, conflicts_with = "check")]
     pub values_only: bool,
-
-    /// Triangle that is read; the other one is never looked at
-    #[arg(long, value_name = "TRIANGLE", default_value = "lower", value_parser = words::<Uplo>(&["lower", "upper"]))]
-    pub uplo: Uplo,
 
     /// Where to run: auto, cpu, simt (the CPU executor of GPU kernels), cuda or cuda:N
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device)]
@@ -145,7 +160,7 @@ pub struct KernelsArgs {
 const KERNELS_HELP: &str = "\
 The newest embedded PTX that ARCH can run is assembled by ptxas; no GPU is needed. That takes
 some seconds a module. Where ptxas is not found, the recorded figures are shown, and the output
-says so. BATCHLAS_PTXAS names a ptxas; cuobjdump beside it gives the mix of machine code.
+says so. BATCHLAS_PTXAS names a ptxas; nvdisasm beside it gives the mix of machine code.
 
 Examples:
   batchlas kernels
@@ -156,7 +171,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = ROUTES_HELP)]
 pub struct RoutesArgs {
-    /// Operation: syev
+    /// Operation: syev or steqr
     #[arg(value_name = "OP")]
     pub op: String,
 
@@ -187,11 +202,13 @@ pub struct RoutesArgs {
 
 const ROUTES_HELP: &str = "\
 Prints the table's row nearest to the shape, its families in order, the reason where one cannot
-run, and the family taken. BATCHLAS_TUNED_DIR and BATCHLAS_SYEV_ROUTE count as in a solve.
+run, and the family taken. BATCHLAS_TUNED_DIR and BATCHLAS_SYEV_ROUTE or BATCHLAS_STEQR_ROUTE
+count as in a solve.
 
 Examples:
   batchlas routes syev --dtype f32 --n 16 --batch 4096
-  batchlas routes syev --dtype c64 --n 200 --batch 10 --jobz N --arch sm_80 --json";
+  batchlas routes syev --dtype c64 --n 200 --batch 10 --jobz N --arch sm_80 --json
+  batchlas routes steqr --dtype f64 --n 32 --batch 32768";
 
 /// `--device`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

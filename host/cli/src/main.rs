@@ -28,6 +28,7 @@ fn main() -> ExitCode {
     };
     let done = match cli.command {
         Command::Eigh(args) => commands::eigh::run(&args),
+        Command::EighTridiagonal(args) => commands::eigh_tridiagonal::run(&args),
         Command::Info(args) => commands::info::run(&args),
         Command::Kernels(args) => commands::kernels::run(&args),
         Command::Routes(args) => commands::routes::run(&args),
@@ -90,7 +91,7 @@ mod tests {
             (&["routes", "syev", "--dtype", "int", "--n", "1", "--batch", "1"], "f32, f64, c32, c64"),
             (&["routes", "syev", "--dtype", "f32", "--n", "-1", "--batch", "1"], "-1"),
             (&["solve"], "solve"),
-            (&["eig"], "'eig'; tip: a similar subcommand exists: 'eigh'"),
+            (&["eig"], "'eig'; tip: some similar subcommands exist: 'eigh-tridiagonal', 'eigh'"),
         ] {
             let line = line(args);
             assert!(line.contains(word), "{line}");

@@ -218,3 +218,89 @@ fn other_commands() {
         lab.run(args).refused(word);
     }
 }
+
+/// Runs `eigh-tridiagonal INPUT -o out.npz` and checks that only the input is there afterwards.
+#[track_caller]
+fn refused_tridiagonal(lab: &Lab, input: &str, word: &str) {
+    let before = lab.files();
+    lab.run(&format!("eigh-tridiagonal {input} -o out.npz --plot plot.svg --device cpu")).refused(word);
+    assert_eq!(lab.files(), before);
+}
+
+#[test]
+fn tridiagonal_files() {
+    let lab = Lab::new();
+    let of = |shape: &[usize]| npy_bytes(shape, &vec![1.0f64; shape.iter().product()], false);
+    refused_tridiagonal(&lab, "missing.npz", "missing.npz: No such file");
+    lab.write("a.npz", b"");
+    refused_tridiagonal(&lab, "a.npz", "empty");
+    lab.npy("a.npy", &[4], &[1.0f64; 4]);
+    refused_tridiagonal(&lab, "a.npy", "numpy.savez");
+    lab.write("a.npz", b"PK\x03\x04 and nothing more");
+    refused_tridiagonal(&lab, "a.npz", "a.npz: ");
+    for (arrays, word) in [
+        (vec![("d", of(&[3, 4]))], "no array 'e' (the archive holds d)"),
+        (vec![("e", of(&[3, 4])), ("a", of(&[2, 2]))], "no array 'd' (the archive holds a, e)"),
+        (vec![("d", of(&[3, 4])), ("e", of(&[3, 4]))], "array 'e': shape (3, 4): (3, 3) is needed"),
+        (vec![("d", of(&[4])), ("e", of(&[1, 3]))], "array 'e': shape (1, 3): (3,) is needed"),
+        (
+            vec![("d", of(&[2, 2, 2])), ("e", of(&[2, 2, 1]))],
+            "array 'd': shape (2, 2, 2): (batch, n) or (n,)",
+        ),
+        (vec![("d", of(&[4])), ("e", npy_bytes(&[3], &[1.0f32; 3], false))], "d is float64, e is float32"),
+        (vec![("d", of(&[4])), ("e", npy_bytes(&[3], &[1i32; 3], false))], "array 'e': elements are int32"),
+        (
+            vec![("d", of(&[2])), ("e", npy_bytes(&[1], &[num_complex::Complex::new(1.0f64, 0.0)], false))],
+            "d and e are real",
+        ),
+        (vec![("d", of(&[4])[..100].to_vec()), ("e", of(&[3]))], "array 'd': the file is cut short"),
+        (vec![("d", npy_raw(&header("'<f8'", "(99999999999, 1)"), b"")), ("e", of(&[3]))], "array 'd': "),
+    ] {
+        lab.npz_of("a.npz", &arrays, false);
+        refused_tridiagonal(&lab, "a.npz", word);
+    }
+    // No element at all, but vectors or statuses that no memory holds.
+    let empty = |shape: &str| npy_raw(&header("'<f8'", shape), b"");
+    for (d, e) in [
+        ("(4611686018427387904, 0)", "(4611686018427387904, 0)"),
+        ("(0, 9223372036854775807)", "(0, 9223372036854775806)"),
+    ] {
+        lab.npz_of("a.npz", &[("d", empty(d)), ("e", empty(e))], false);
+        refused_tridiagonal(&lab, "a.npz", "a.npz: ");
+    }
+}
+
+#[test]
+fn tridiagonal_options() {
+    let lab = Lab::new();
+    let arrays = [
+        ("d", npy_bytes(&[2, 40], &vec![1.0f64; 80], false)),
+        ("e", npy_bytes(&[2, 39], &vec![0.5f64; 78], false)),
+    ];
+    lab.npz_of("a.npz", &arrays, true);
+    let before = lab.files();
+    for (args, words) in [
+        ("--route nonsense --device cpu", &["nonsense", "cpu", "cta", "wg"][..]),
+        ("--route wg --device simt", &["wg", "not built yet"]),
+        ("--route cta --device simt", &["cta", "40", "n is at most 32"]),
+        ("--form flat --device cpu", &["cta:flat", "needs a GPU or the executor"]),
+        ("--form flat --route cta:nested --device simt", &["names nested, but flat is asked for"]),
+        ("--form flat --route cpu --device cpu", &["neither forms nor a choice of updates"]),
+        ("--form decoupled --update exp --device simt", &["cta:decoupled,exp"]),
+        ("--form loose", &["loose", "auto, nested, flat, lockstep, decoupled"]),
+        ("--update qr", &["qr", "exp, pg"]),
+        ("--shift rayleigh", &["rayleigh", "lapack, wilkinson"]),
+        ("--check --values-only", &["--check", "--values-only"]),
+        ("--counters --device cpu", &["--counters", "simt"]),
+        ("--uplo lower", &["--uplo"]),
+    ] {
+        for word in words {
+            lab.run(&format!("eigh-tridiagonal a.npz -o out.npz {args}")).refused(word);
+        }
+        assert_eq!(lab.files(), before, "{args}");
+    }
+    let env = [("BATCHLAS_STEQR_ROUTE", "nonsense")];
+    lab.run_with("eigh-tridiagonal a.npz -o out.npz --device cpu", &env).refused("BATCHLAS_STEQR_ROUTE");
+    lab.run("eigh-tridiagonal a.npz -o a.npz --device cpu").refused("replace the input");
+    assert_eq!(lab.files(), before);
+}

@@ -8,7 +8,7 @@ use common::Lab;
 fn every_command_explains_itself() {
     let lab = Lab::new();
     let top = lab.run("--help").ok().stdout;
-    for command in ["eigh", "info", "kernels", "routes"] {
+    for command in ["eigh", "eigh-tridiagonal", "info", "kernels", "routes"] {
         assert!(top.contains(command));
         let help = lab.run(&format!("{command} --help")).ok().stdout;
         assert!(help.contains("Usage: batchlas") && help.contains("Examples:"), "{help}");
@@ -22,7 +22,9 @@ fn every_command_explains_itself() {
 fn info_names_devices_modules_and_tables() {
     let lab = Lab::new();
     let text = lab.run("info").ok().stdout;
-    for word in ["cpu", "simt", "driver", "tool chain", "syev_cta_f32", "syev.sm_90", "cuSOLVER"] {
+    for word in
+        ["cpu", "simt", "driver", "tool chain", "syev_cta_f32", "syev.sm_90", "steqr.sm_90", "cuSOLVER"]
+    {
         assert!(text.contains(word), "'{word}' is not in {text}");
     }
     let json = lab.run("info --json").ok().json();
@@ -61,4 +63,19 @@ fn routes_show_row_candidates_and_decision() {
     let pinned = [("BATCHLAS_SYEV_ROUTE", "cta")];
     let json = lab.run_with("routes syev --dtype f32 --n 16 --batch 4096 --json", &pinned).ok().json();
     assert!(json["decision"].as_str().unwrap().starts_with("cta"), "{json}");
+}
+
+#[test]
+fn routes_of_the_tridiagonal_solver() {
+    let lab = Lab::new();
+    let json = lab.run("routes steqr --dtype f64 --n 32 --batch 32768 --json").ok().json();
+    assert_eq!((json["op"].as_str(), json["row"]["n"].as_u64()), (Some("steqr"), Some(32)));
+    assert!(json["decision"].as_str().unwrap().starts_with("cta"), "{json}");
+    assert_eq!(json["refused"]["wg"], "not built yet");
+    let text = lab.run("routes steqr --dtype f32 --n 40 --batch 7").ok().stdout;
+    assert!(text.contains("n is at most 32") && text.contains("decision  none"), "{text}");
+    let pinned = [("BATCHLAS_STEQR_ROUTE", "cta:flat,pg")];
+    let json = lab.run_with("routes steqr --dtype f32 --n 16 --batch 64 --json", &pinned).ok().json();
+    assert_eq!(json["decision"], "cta:flat,pg");
+    lab.run("routes steqr --dtype c32 --n 4 --batch 1").refused("f32 or f64");
 }

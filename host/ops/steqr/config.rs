@@ -89,22 +89,25 @@ impl Config {
         }
         let row = shipped(problem.dtype, problem.n);
         let tile = Tile { dtype: problem.dtype, lanes: row.lanes, vectors: problem.jobz == Jobz::V };
-        let mut reason = None;
+        // Where no form is named, what the other forms say is nearer to what was asked than what `decoupled` lacks.
+        let (mut reason, mut of_decoupled) = (None, None);
         for form in options(named.form, row.form, Form::ALL) {
-            for update in options(named.update, row.update, updates(form)) {
+            let preferred = if form == row.form { row.update } else { Update::Exp };
+            for update in options(named.update, preferred, updates(form)) {
                 for layout in options(named.layout, row.layout, Layout::ALL) {
                     for partition in options(named.partition, row.partition, partitions(form, row.lanes)) {
                         let (warps, rows) = (warps(form, row, named.warps), rows(form, &tile, named.rows));
                         let config = Config { form, update, layout, partition, warps, rows };
                         match config.check(&tile, &named) {
                             Ok(()) => return Ok(config),
+                            Err(why) if form == Form::Decoupled => of_decoupled = of_decoupled.or(Some(why)),
                             Err(why) => reason = reason.or(Some(why)),
                         }
                     }
                 }
             }
         }
-        Err(reason.unwrap_or_default().to_owned())
+        Err(reason.or(of_decoupled).unwrap_or_default().to_owned())
     }
 
     /// Whether there is such a kernel.

@@ -4,14 +4,13 @@ use crate::arguments::Arguments;
 use crate::{block, lane};
 use cuda_std::prelude::*;
 
-/// Rows of the basis a lane that pay best: all of them where the chasing lane holds them itself.
+/// Rows of the basis a lane that pay best (benches/results/steqr_h200_2026-11-30.jsonl): all of them where the chasing
+/// lane holds them itself.
 pub const fn rows(p: usize, bytes: usize, vectors: bool) -> usize {
     match (p, bytes) {
         _ if p <= 8 || !vectors => p,
         (16, 4) => 4,
-        (16, _) => 2,
-        (_, 4) => 2,
-        _ => 1,
+        _ => 2,
     }
 }
 

@@ -1,9 +1,13 @@
-//! One module a subcommand.
+//! One module a subcommand, and what they share.
 
 pub mod eigh;
+pub mod eigh_tridiagonal;
+mod finish;
 pub mod info;
 pub mod kernels;
+mod report;
 pub mod routes;
+mod solve;
 
 use std::io::{self, Write};
 

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use batchlas::Uplo;
-use batchlas::ops::syev::{self, Explanation, Problem};
+use batchlas::ops::{Explanation, steqr, syev};
 use batchlas::routes::Operation;
 
 use super::{json_line, print};
@@ -14,11 +14,13 @@ use crate::table::Table;
 
 /// Runs the command.
 pub fn run(args: &RoutesArgs) -> Result<ExitCode, Failure> {
-    let operation = operation(&args.op)?;
-    let problem =
-        Problem { dtype: args.dtype, n: args.n, batch: args.batch, jobz: args.jobz, uplo: Uplo::default() };
-    let explanation = syev::explain(&problem, args.arch, None)?;
-    print(&if args.json { json_line(&explanation)? } else { text(operation, &problem, &explanation) })?;
+    let RoutesArgs { dtype, n, batch, jobz, arch, .. } = *args;
+    let explanation = match operation(&args.op)?.name {
+        "steqr" => steqr::explain(&steqr::Problem { dtype, n, batch, jobz }, arch, None)?,
+        "syev" => syev::explain(&syev::Problem { dtype, n, batch, jobz, uplo: Uplo::default() }, arch, None)?,
+        other => return Err(Failure::new(format!("'{other}' has no routes to show"))),
+    };
+    print(&if args.json { json_line(&explanation)? } else { text(&explanation) })?;
     Ok(ExitCode::SUCCESS)
 }
 
@@ -30,9 +32,10 @@ fn operation(name: &str) -> Result<&'static Operation, Failure> {
     })
 }
 
-fn text(operation: &Operation, problem: &Problem, explanation: &Explanation) -> String {
-    let mut text =
-        format!("{} {} on {}\n", operation.name, problem.key().describe(operation), explanation.arch);
+fn text(explanation: &Explanation) -> String {
+    let operation = explanation.operation;
+    let shape = explanation.shape.describe(operation);
+    let mut text = format!("{} {shape} on {}\n", operation.name, explanation.arch);
     let _ = writeln!(text, "table     {} ({})", explanation.table, explanation.status);
     if let Some(note) = &explanation.note {
         let _ = writeln!(text, "          {note}");

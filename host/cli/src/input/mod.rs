@@ -1,10 +1,11 @@
-//! Square matrices from files: `.npy`, `.npz` and Matrix Market.
+//! Matrices from files: `.npy`, `.npz` and Matrix Market; tridiagonal ones from `.npz`.
 //!
 //! The format is told by the first bytes, never by the name alone.
 
 mod mtx;
 mod npy;
 mod npz;
+mod tridiagonal;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Cursor, Read, Seek};
@@ -12,6 +13,8 @@ use std::path::Path;
 
 use batchlas::{Batch, Scalar};
 use num_complex::Complex;
+
+pub use tridiagonal::{Tridiagonal, Tridiagonals, read_tridiagonal};
 
 use crate::failure::{Failure, check_memory};
 
@@ -155,15 +158,46 @@ fn decode(path: &Path) -> Result<Matrices, Failure> {
     let mut is = |magic: &[u8]| source.starts_with(magic).map_err(|e| Failure::io(path, &e));
     if is(npy::MAGIC)? {
         let bytes = source.bytes;
-        return npy::read(&mut source.reader, bytes, &|text| Failure::at(path, text));
+        let array = npy::read(&mut source.reader, bytes, &check_square, &|text| Failure::at(path, text));
+        return array.map(matrices);
     }
     if is(npz::MAGIC)? || is(npz::EMPTY_MAGIC)? {
-        return npz::read(source);
+        return npz::Archive::open(source)?.array("a", &check_square).map(matrices);
     }
     if is(mtx::MAGIC)? {
         return mtx::read(source);
     }
     Err(unknown_format(&source))
+}
+
+/// (batch, n) of an array's shape.
+fn square(shape: &[usize]) -> Result<(usize, usize), String> {
+    let text = npy::shape_text(shape);
+    let (batch, rows, cols) = match *shape {
+        [rows, cols] => (1, rows, cols),
+        [batch, rows, cols] => (batch, rows, cols),
+        _ => return Err(format!("shape {text}: (batch, n, n) or (n, n) is needed")),
+    };
+    if rows != cols {
+        return Err(format!("shape {text}: matrices of {rows}x{cols} are not square"));
+    }
+    Ok((batch, rows))
+}
+
+fn check_square(shape: &[usize]) -> Result<(), String> {
+    square(shape).map(drop)
+}
+
+/// Matrices of an array whose shape is square.
+fn matrices(array: npy::Array) -> Matrices {
+    let npy::Array { shape, order, elements } = array;
+    let (batch, n) = square(&shape).expect("checked before the elements were read");
+    match elements {
+        npy::Elements::F32(data) => Matrices::F32(Items::new(data, batch, n, order)),
+        npy::Elements::F64(data) => Matrices::F64(Items::new(data, batch, n, order)),
+        npy::Elements::C32(data) => Matrices::C32(Items::new(data, batch, n, order)),
+        npy::Elements::C64(data) => Matrices::C64(Items::new(data, batch, n, order)),
+    }
 }
 
 fn unknown_format(source: &Source<'_>) -> Failure {

@@ -1,13 +1,12 @@
-//! `.npy`: shape (b, n, n) or (n, n), four types, both byte orders.
+//! `.npy`: four types, both orders of elements, both byte orders.
 
 use std::io::Read;
 
-use batchlas::Scalar;
 use ndarray_npy::npy::header::{Header, Layout};
 use ndarray_npy::{ReadDataError, ReadableElement};
 use num_complex::Complex;
 
-use super::{Items, Matrices, Order};
+use super::Order;
 use crate::failure::{Failure, check_memory, system_text};
 use crate::progress;
 
@@ -19,14 +18,45 @@ const LONGEST_HEADER: usize = 10_000;
 /// Brackets in the header of any array that we read: a bound for the parser's recursion.
 const MOST_BRACKETS: usize = 64;
 
-/// Reads one array; `bytes` is the length of the whole, header included.
+/// An array as the file has it.
+#[derive(Debug)]
+pub struct Array {
+    pub shape: Vec<usize>,
+    pub order: Order,
+    pub elements: Elements,
+}
+
+/// The elements of an array, with their type.
+#[derive(Debug)]
+pub enum Elements {
+    F32(Vec<f32>),
+    F64(Vec<f64>),
+    C32(Vec<Complex<f32>>),
+    C64(Vec<Complex<f64>>),
+}
+
+impl Elements {
+    /// NumPy's name of the type.
+    pub fn type_name(&self) -> &'static str {
+        match self {
+            Elements::F32(_) => "float32",
+            Elements::F64(_) => "float64",
+            Elements::C32(_) => "complex64",
+            Elements::C64(_) => "complex128",
+        }
+    }
+}
+
+/// Reads one array; `bytes` is the length of the whole, header included. `check` may refuse the shape before any
+/// element is read.
 pub fn read(
     reader: &mut dyn Read,
     bytes: u64,
+    check: &dyn Fn(&[usize]) -> Result<(), String>,
     fail: &dyn Fn(String) -> Failure,
-) -> Result<Matrices, Failure> {
+) -> Result<Array, Failure> {
     let (header, header_bytes) = read_header(reader).map_err(fail)?;
-    let (batch, n) = shape(&header.shape).map_err(fail)?;
+    check(&header.shape).map_err(fail)?;
     let descr = descriptor(&header);
     let width = match descr.as_str() {
         "<f4" | ">f4" => 4,
@@ -35,41 +65,34 @@ pub fn read(
         _ => return Err(fail(wrong_type(&descr))),
     };
     check_length(&header, width, bytes.saturating_sub(header_bytes), numpy_name(&descr)).map_err(fail)?;
-    let len = batch * n * n;
+    // The product is that of the check, or 0.
+    let len = if header.shape.contains(&0) { 0 } else { header.shape.iter().product() };
     check_memory(len, width, "the input").map_err(|e| fail(e.to_string()))?;
-    let at = Shape { batch, n, len };
     let reader: &mut dyn Read = &mut *progress::reading(reader, bytes);
-    Ok(match &descr[1..] {
-        "f4" => Matrices::F32(elements::<f32>(reader, &header, at, fail)?),
-        "f8" => Matrices::F64(elements::<f64>(reader, &header, at, fail)?),
-        "c8" => Matrices::C32(elements::<Complex<f32>>(reader, &header, at, fail)?),
-        _ => Matrices::C64(elements::<Complex<f64>>(reader, &header, at, fail)?),
-    })
+    let elements = match &descr[1..] {
+        "f4" => Elements::F32(elements(reader, &header, len, fail)?),
+        "f8" => Elements::F64(elements(reader, &header, len, fail)?),
+        "c8" => Elements::C32(elements(reader, &header, len, fail)?),
+        _ => Elements::C64(elements(reader, &header, len, fail)?),
+    };
+    let order = if header.layout == Layout::Fortran { Order::Fortran } else { Order::C };
+    Ok(Array { shape: header.shape, order, elements })
 }
 
-#[derive(Clone, Copy)]
-struct Shape {
-    batch: usize,
-    n: usize,
-    len: usize,
-}
-
-fn elements<T: Scalar + ReadableElement>(
+fn elements<T: ReadableElement>(
     reader: &mut dyn Read,
     header: &Header,
-    shape: Shape,
+    len: usize,
     fail: &dyn Fn(String) -> Failure,
-) -> Result<Items<T>, Failure> {
-    let data = T::read_to_end_exact_vec(reader, &header.type_descriptor, shape.len).map_err(|e| {
+) -> Result<Vec<T>, Failure> {
+    T::read_to_end_exact_vec(reader, &header.type_descriptor, len).map_err(|e| {
         fail(match e {
             ReadDataError::Io(e) => system_text(&e),
             ReadDataError::MissingData => "the file is cut short".to_string(),
             ReadDataError::ExtraBytes(extra) => format!("{extra} bytes follow the array"),
             other => other.to_string(),
         })
-    })?;
-    let order = if header.layout == Layout::Fortran { Order::Fortran } else { Order::C };
-    Ok(Items::new(data, shape.batch, shape.n, order))
+    })
 }
 
 /// Reads the header with bounds on its size; the bytes that it took are returned too.
@@ -99,20 +122,6 @@ fn read_header(reader: &mut dyn Read) -> Result<(Header, u64), String> {
     Ok((header, bytes.len() as u64))
 }
 
-/// (batch, n) of an array's shape.
-fn shape(shape: &[usize]) -> Result<(usize, usize), String> {
-    let text = shape_text(shape);
-    let (batch, rows, cols) = match *shape {
-        [rows, cols] => (1, rows, cols),
-        [batch, rows, cols] => (batch, rows, cols),
-        _ => return Err(format!("shape {text}: (batch, n, n) or (n, n) is needed")),
-    };
-    if rows != cols {
-        return Err(format!("shape {text}: matrices of {rows}x{cols} are not square"));
-    }
-    Ok((batch, rows))
-}
-
 fn check_length(header: &Header, width: usize, held: u64, dtype: &str) -> Result<(), String> {
     let needed = header.shape.iter().try_fold(width as u64, |product, &x| product.checked_mul(x as u64));
     // A zero anywhere makes the array empty, whatever the other lengths multiply to.
@@ -129,7 +138,7 @@ fn check_length(header: &Header, width: usize, held: u64, dtype: &str) -> Result
 }
 
 /// A shape as Python writes it.
-fn shape_text(shape: &[usize]) -> String {
+pub fn shape_text(shape: &[usize]) -> String {
     match shape {
         [one] => format!("({one},)"),
         _ => format!("({})", shape.iter().map(usize::to_string).collect::<Vec<_>>().join(", ")),
@@ -185,6 +194,7 @@ fn one_line(text: &str) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::{Matrices, matrices, square};
     use super::*;
 
     fn file(header: &str, data: &[u8]) -> Vec<u8> {
@@ -196,9 +206,14 @@ mod tests {
         out
     }
 
+    fn parse(bytes: &[u8]) -> Result<Matrices, Failure> {
+        let (mut reader, check) = (bytes, |shape: &[usize]| square(shape).map(drop));
+        read(&mut reader, bytes.len() as u64, &check, &|text| Failure::new(text)).map(matrices)
+    }
+
     fn error(header: &str, data: &[u8]) -> String {
         let bytes = file(header, data);
-        read(&mut bytes.as_slice(), bytes.len() as u64, &|t| Failure::new(t)).unwrap_err().to_string()
+        parse(&bytes).unwrap_err().to_string()
     }
 
     fn of(descr: &str, shape: &str) -> String {
@@ -209,10 +224,7 @@ mod tests {
     fn big_endian_is_read() {
         let data: Vec<u8> = [1.0f64, 2.0, 3.0, 4.0].iter().flat_map(|x| x.to_be_bytes()).collect();
         let bytes = file(&of("'>f8'", "(2, 2)"), &data);
-        let Ok(Matrices::F64(items)) = read(&mut bytes.as_slice(), bytes.len() as u64, &|t| Failure::new(t))
-        else {
-            panic!("not read as f64")
-        };
+        let Ok(Matrices::F64(items)) = parse(&bytes) else { panic!("not read as f64") };
         assert_eq!(items.chunk(0, 1).unwrap().get(0, 0, 1), 2.0);
     }
 
@@ -244,7 +256,7 @@ mod tests {
     fn a_header_longer_than_numpy_takes_is_refused() {
         let mut bytes = b"\x93NUMPY\x02\x00".to_vec();
         bytes.extend(u32::MAX.to_le_bytes());
-        let text = read(&mut bytes.as_slice(), 12, &|t| Failure::new(t)).unwrap_err().to_string();
+        let text = parse(&bytes).unwrap_err().to_string();
         assert!(text.contains("4294967295"), "{text}");
     }
 
@@ -252,11 +264,7 @@ mod tests {
     fn empty_shapes_are_kept() {
         for (text, batch, n) in [("(0, 3, 3)", 0, 3), ("(5, 0, 0)", 5, 0), ("(0, 0)", 1, 0)] {
             let bytes = file(&of("'<f4'", text), &[]);
-            let Ok(Matrices::F32(items)) =
-                read(&mut bytes.as_slice(), bytes.len() as u64, &|t| Failure::new(t))
-            else {
-                panic!("{text} is not read")
-            };
+            let Ok(Matrices::F32(items)) = parse(&bytes) else { panic!("{text} is not read") };
             assert_eq!((items.batch(), items.n()), (batch, n));
         }
     }

@@ -39,7 +39,13 @@ impl Lab {
 
     pub fn run_with(&self, args: &str, env: &[(&str, &str)]) -> Run {
         let mut command = Command::new(env!("CARGO_BIN_EXE_batchlas"));
-        for name in ["BATCHLAS_SYEV_ROUTE", "BATCHLAS_TUNED_DIR", "BATCHLAS_COVERAGE", "BATCHLAS_SIMT_SEED"] {
+        for name in [
+            "BATCHLAS_SYEV_ROUTE",
+            "BATCHLAS_STEQR_ROUTE",
+            "BATCHLAS_TUNED_DIR",
+            "BATCHLAS_COVERAGE",
+            "BATCHLAS_SIMT_SEED",
+        ] {
             command.env_remove(name);
         }
         command.current_dir(self.dir.path()).args(args.split_whitespace()).envs(env.iter().copied());
@@ -88,10 +94,23 @@ impl Lab {
     }
 
     fn zip(&self, name: &str, array: &str, npy: &[u8], method: zip::CompressionMethod) {
+        self.zip_all(name, &[(array, npy.to_vec())], method);
+    }
+
+    /// Writes a `.npz` with these `.npy` files.
+    pub fn npz_of(&self, name: &str, arrays: &[(&str, Vec<u8>)], compressed: bool) {
+        let method =
+            if compressed { zip::CompressionMethod::Deflated } else { zip::CompressionMethod::Stored };
+        self.zip_all(name, arrays, method);
+    }
+
+    fn zip_all(&self, name: &str, arrays: &[(&str, Vec<u8>)], method: zip::CompressionMethod) {
         let mut zip = zip::ZipWriter::new(File::create(self.path(name)).unwrap());
         let options = zip::write::SimpleFileOptions::default().compression_method(method);
-        zip.start_file(format!("{array}.npy"), options).unwrap();
-        zip.write_all(npy).unwrap();
+        for (array, bytes) in arrays {
+            zip.start_file(format!("{array}.npy"), options).unwrap();
+            zip.write_all(bytes).unwrap();
+        }
         zip.finish().unwrap();
     }
 

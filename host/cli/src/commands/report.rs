@@ -1,13 +1,15 @@
-//! What `eigh` says of a solve, as text and as JSON.
+//! What a command says of a solve, as text and as JSON.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use batchlas::check::{self, Quality};
+use batchlas::ops::steqr::Shift;
 use batchlas::{Dtype, Jobz, LaunchRecord, Real, Scalar, Status, Uplo};
 use serde::{Serialize, Serializer};
 
 use super::solve::{Settings, Solved};
-use crate::args::EighArgs;
+use crate::args::SolveArgs;
 use crate::table::Table;
 
 /// Items whose eigenvalues the text shows where no file is written.
@@ -16,6 +18,15 @@ const SHOWN_ITEMS: usize = 3;
 const SHOWN_VALUES: usize = 8;
 /// Failed items that a complaint names.
 const NAMED_FAILURES: usize = 3;
+
+/// What was solved.
+#[derive(Clone, Copy, Debug)]
+pub enum Subject {
+    /// Symmetric or Hermitian matrices, of which this triangle was read.
+    Matrices(Uplo),
+    /// Tridiagonal matrices, shifted so.
+    Tridiagonals(Shift),
+}
 
 /// The line of `--json`.
 #[derive(Debug, Serialize)]
@@ -27,8 +38,10 @@ pub struct Report {
     batch: usize,
     #[serde(serialize_with = "text_of")]
     jobz: Jobz,
-    #[serde(serialize_with = "text_of")]
-    uplo: Uplo,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    uplo: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    shift: Option<String>,
     device: String,
     route: String,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -98,14 +111,24 @@ struct KernelCounters {
 
 impl Report {
     /// The report of a solve.
-    pub fn new<T: Scalar>(args: &EighArgs, settings: &Settings, solved: &Solved<T>) -> Self {
+    pub fn new<T: Scalar>(
+        subject: Subject,
+        args: &SolveArgs,
+        settings: &Settings,
+        solved: &Solved<T>,
+    ) -> Self {
+        let (op, uplo, shift) = match subject {
+            Subject::Matrices(uplo) => ("syev", Some(uplo.to_string()), None),
+            Subject::Tridiagonals(shift) => ("steqr", None, Some(shift.to_string())),
+        };
         Report {
-            op: "syev",
+            op,
             dtype: T::DTYPE,
             n: solved.n,
             batch: solved.batch,
             jobz: settings.jobz,
-            uplo: settings.uplo,
+            uplo,
+            shift,
             device: solved.device.to_string(),
             route: solved.route.clone(),
             note: solved.note.clone(),
@@ -130,17 +153,8 @@ impl Report {
     }
 
     /// The report for people.
-    pub fn text<T: Scalar>(&self, args: &EighArgs, solved: &Solved<T>) -> String {
-        let (b, n) = (self.batch, self.n);
-        let mut text = String::new();
-        let matrices = if b == 1 { "matrix" } else { "matrices" };
-        let _ = writeln!(
-            text,
-            "input    {b} {matrices} of {n}x{n}, {}, {} triangle: {}",
-            self.dtype,
-            self.uplo,
-            args.input.display()
-        );
+    pub fn text<T: Scalar>(&self, input: &Path, args: &SolveArgs, solved: &Solved<T>) -> String {
+        let mut text = format!("input    {}: {}\n", self.input(), input.display());
         let _ = writeln!(text, "device   {}, route {}", self.device, self.route);
         if let Some(note) = &self.note {
             let _ = writeln!(text, "         {note}");
@@ -149,7 +163,7 @@ impl Report {
         let _ = writeln!(
             text,
             "solved   {what} of {} in {:.4} s{}",
-            b - self.failed_items,
+            self.batch - self.failed_items,
             self.seconds,
             self.rate()
         );
@@ -169,6 +183,15 @@ impl Report {
         text
     }
 
+    fn input(&self) -> String {
+        let (b, n) = (self.batch, self.n);
+        let matrices = if b == 1 { "matrix" } else { "matrices" };
+        match &self.uplo {
+            Some(uplo) => format!("{b} {matrices} of {n}x{n}, {}, {uplo} triangle", self.dtype),
+            None => format!("{b} tridiagonal {matrices} of {n}x{n}, {}", self.dtype),
+        }
+    }
+
     fn rate(&self) -> String {
         if self.batch == 0 || self.seconds <= 0.0 {
             return String::new();
@@ -177,7 +200,7 @@ impl Report {
         if rate >= 10.0 { format!(" ({rate:.0} a second)") } else { format!(" ({rate:.3} a second)") }
     }
 
-    fn outputs(&self, text: &mut String, args: &EighArgs) {
+    fn outputs(&self, text: &mut String, args: &SolveArgs) {
         let (b, n) = (self.batch, self.n);
         if let Some(path) = &args.output {
             let v = if self.jobz == Jobz::V { format!(", v ({b}, {n}, {n})") } else { String::new() };

@@ -1,17 +1,16 @@
-//! The solve itself, in parts, so that a person at a terminal sees it go on.
+//! A batch in parts, so that a person at a terminal sees the solve go on: the same for every command that solves.
 
 use std::time::{Duration, Instant};
 
-use batchlas::check::{self, Quality};
+use batchlas::check::Quality;
 use batchlas::error::Error;
-use batchlas::linalg::{Eigh, EighOptions, eigh_with};
-use batchlas::ops::Target;
-use batchlas::ops::syev::{self, Problem};
-use batchlas::routes::{Kind, Pin, RouteError};
-use batchlas::{Device, Jobz, LaunchRecord, Queue, Scalar, Uplo};
+use batchlas::linalg::Eigh;
+use batchlas::ops::{Decision, Target};
+use batchlas::routes::{Kind, Operation, Pin, RouteError, effective};
+use batchlas::{Device, Jobz, LaunchRecord, Queue, Scalar};
 
+use crate::args::{DeviceChoice, SolveArgs};
 use crate::failure::Failure;
-use crate::input::Items;
 use crate::progress;
 
 /// Bytes of matrices of one part: enough to keep a GPU busy beside the transfers.
@@ -32,14 +31,69 @@ pub struct Settings {
     pub queue: Queue,
     /// Whether vectors are wanted.
     pub jobz: Jobz,
-    /// The triangle that is read.
-    pub uplo: Uplo,
     /// The pin of `--route`.
     pub route: Option<Pin>,
     /// Whether the CPU stands in where the GPU has no family for the shape.
     pub or_cpu: bool,
     /// Whether residual and orthogonality are measured.
     pub check: bool,
+}
+
+impl Settings {
+    /// Reads the pin and opens the device, before any large file is read. `complete` adds to the pin what other
+    /// options say of it.
+    pub fn open(
+        operation: &'static Operation,
+        args: &SolveArgs,
+        complete: impl FnOnce(Option<Pin>) -> batchlas::Result<Option<Pin>>,
+    ) -> Result<Self, Failure> {
+        if args.counters && args.device != DeviceChoice::Exact(Device::Simt) {
+            return Err(Failure::new("--counters needs --device simt: only the executor counts"));
+        }
+        let route = args.route.as_deref().map(|text| Pin::parse(operation, text)).transpose();
+        let route = complete(route.map_err(|e| Failure::new(e.to_string()))?)?;
+        let (device, or_cpu) = match args.device {
+            DeviceChoice::Exact(device) => (device, false),
+            DeviceChoice::Auto => (automatic(operation, route.as_ref())?, true),
+        };
+        let queue = Queue::new(device)?;
+        let jobz = if args.values_only { Jobz::N } else { Jobz::V };
+        Ok(Settings { queue, jobz, route, or_cpu, check: args.check })
+    }
+}
+
+/// The GPU where there is one, unless a family of the CPU is pinned.
+fn automatic(operation: &'static Operation, route: Option<&Pin>) -> Result<Device, Failure> {
+    let pinned = effective(operation, route)?;
+    let to_cpu = pinned.is_some_and(|p| matches!(p.pin, Pin::Family(c) if c.family().kind == Kind::Cpu));
+    Ok(if to_cpu { Device::Cpu } else { Device::auto() })
+}
+
+/// A batch of problems of one operation.
+pub trait Job<T: Scalar> {
+    /// The library's problem.
+    type Problem;
+    /// Some of the items, as the library takes them.
+    type Part;
+
+    /// Number of items.
+    fn batch(&self) -> usize;
+    /// Order of each.
+    fn n(&self) -> usize;
+    /// The decision for the whole batch.
+    fn decide(&self, target: &Target, route: Option<&Pin>) -> batchlas::Result<Decision<Self::Problem>>;
+    /// `count` items from `first` on.
+    fn part(&self, first: usize, count: usize) -> Result<Self::Part, Failure>;
+    /// Solves a part.
+    fn solve(
+        &self,
+        queue: &Queue,
+        part: &Self::Part,
+        route: Option<&Pin>,
+        or_cpu: bool,
+    ) -> batchlas::Result<Eigh<T, Self::Problem>>;
+    /// Measures a part's results.
+    fn quality(&self, part: &Self::Part, solved: &Eigh<T, Self::Problem>) -> batchlas::Result<Quality>;
 }
 
 /// Results of the whole batch, in the order of elements that files have.
@@ -70,8 +124,8 @@ pub struct Solved<T: Scalar> {
 }
 
 /// Solves all items.
-pub fn solve<T: Scalar>(settings: &Settings, items: &Items<T>) -> Result<Solved<T>, Failure> {
-    let (batch, n) = (items.batch(), items.n());
+pub fn solve<T: Scalar, J: Job<T>>(settings: &Settings, job: &J) -> Result<Solved<T>, Failure> {
+    let (batch, n) = (job.batch(), job.n());
     let mut solved = Solved {
         batch,
         n,
@@ -86,35 +140,28 @@ pub fn solve<T: Scalar>(settings: &Settings, items: &Items<T>) -> Result<Solved<
         launches: Vec::new(),
     };
     let part = part_items::<T>(settings.queue.device(), n);
-    let mut options = EighOptions {
-        jobz: settings.jobz,
-        uplo: settings.uplo,
-        route: settings.route.clone(),
-        or_cpu: settings.or_cpu,
-    };
     let cpu = Queue::cpu();
-    let mut queue = &settings.queue;
+    let (mut queue, mut route) = (&settings.queue, settings.route.clone());
     if batch > part {
         // The route is the whole batch's: a part alone might lie in another row of the table.
-        let problem = Problem { dtype: T::DTYPE, n, batch, jobz: settings.jobz, uplo: settings.uplo };
-        let decision = decide(settings, &problem)?;
-        if decision.device == Device::Cpu {
+        let shared = decide(settings, job)?;
+        if shared.device == Device::Cpu {
             queue = &cpu;
         }
-        options.route = Some(decision.pin);
-        solved.note = decision.note;
+        route = Some(shared.pin);
+        solved.note = shared.note;
     }
     let bar = progress::bar(batch, "solving", "matrices");
     let mut first = 0;
     // An empty batch goes through once too: its route and its errors are those of any other.
     while first < batch || first == 0 {
         let count = part.min(batch - first);
-        let matrices = items.chunk(first, count)?;
+        let items = job.part(first, count)?;
         let start = Instant::now();
-        let part = eigh_with(queue, &matrices, &options)?;
+        let part = job.solve(queue, &items, route.as_ref(), settings.or_cpu)?;
         solved.time += start.elapsed();
         if let Some(quality) = &mut solved.quality {
-            merge(quality, check::quality(&matrices, settings.uplo, &part)?);
+            merge(quality, job.quality(&items, &part)?);
         }
         solved.append(part, queue.device());
         bar.inc(count as u64);
@@ -133,13 +180,13 @@ struct Shared {
 }
 
 /// Decides for the whole batch, as the library does for a batch in one part.
-fn decide(settings: &Settings, problem: &Problem) -> Result<Shared, Failure> {
+fn decide<T: Scalar, J: Job<T>>(settings: &Settings, job: &J) -> Result<Shared, Failure> {
     let device = settings.queue.device();
-    let here = syev::plan(problem, &Target::of(&settings.queue), settings.route.as_ref());
-    let (device, (decision, _), note) = match here {
+    let here = job.decide(&Target::of(&settings.queue), settings.route.as_ref());
+    let (device, decision, note) = match here {
         Err(Error::Route(RouteError::None { shape, .. })) if settings.or_cpu && device != Device::Cpu => {
             let note = format!("no family can run {shape} on {device}: the CPU solves it");
-            (Device::Cpu, syev::plan(problem, &Target::CPU, None)?, Some(note))
+            (Device::Cpu, job.decide(&Target::CPU, None)?, Some(note))
         }
         other => (device, other?, None),
     };
@@ -169,7 +216,7 @@ fn merge(all: &mut Quality, part: Quality) {
 }
 
 impl<T: Scalar> Solved<T> {
-    fn append(&mut self, part: Eigh<T>, asked: Device) {
+    fn append<P>(&mut self, part: Eigh<T, P>, asked: Device) {
         self.w.extend_from_slice(&part.values);
         if let (Some(all), Some(vectors)) = (&mut self.v, &part.vectors) {
             all.append(&mut vectors.to_row_major());

@@ -1,0 +1,100 @@
+//! `batchlas eigh-tridiagonal`: check the outputs, read, solve, write, report.
+
+use std::process::ExitCode;
+
+use batchlas::check::{self, Quality};
+use batchlas::linalg::{Eigh, EighTridiagonalOptions, eigh_tridiagonal_with};
+use batchlas::ops::Target;
+use batchlas::ops::steqr::{self, Decision, OPERATION, Options, Problem, Shift};
+use batchlas::routes::Pin;
+use batchlas::{Jobz, Queue, Real, Status};
+use ndarray_npy::WritableElement;
+
+use super::finish::{Files, finish};
+use super::report::Subject;
+use super::solve::{Job, Settings};
+use crate::args::EighTridiagonalArgs;
+use crate::failure::Failure;
+use crate::input::{self, Tridiagonal, Tridiagonals};
+
+/// Runs the command.
+pub fn run(args: &EighTridiagonalArgs) -> Result<ExitCode, Failure> {
+    let files = Files::check(&args.input, &args.solve)?;
+    let complete =
+        |route| Options { route, form: args.form.0, update: args.update, ..Options::default() }.pin();
+    let settings = Settings::open(&OPERATION, &args.solve, complete)?;
+    match input::read_tridiagonal(&args.input)? {
+        Tridiagonals::F32(items) => solve(args, &settings, &files, items),
+        Tridiagonals::F64(items) => solve(args, &settings, &files, items),
+    }
+}
+
+fn solve<T>(
+    args: &EighTridiagonalArgs,
+    settings: &Settings,
+    files: &Files<'_>,
+    items: Tridiagonal<T>,
+) -> Result<ExitCode, Failure>
+where
+    T: Real + WritableElement,
+{
+    let job = Chains { items, jobz: settings.jobz, shift: args.shift };
+    finish(Subject::Tridiagonals(args.shift), &args.solve, settings, files, &job)
+}
+
+/// A batch of tridiagonal matrices. Form and update are in the pin.
+struct Chains<T> {
+    items: Tridiagonal<T>,
+    jobz: Jobz,
+    shift: Shift,
+}
+
+impl<T: Real> Job<T> for Chains<T> {
+    type Problem = Problem;
+    /// First item and number of items.
+    type Part = (usize, usize);
+
+    fn batch(&self) -> usize {
+        self.items.batch
+    }
+
+    fn n(&self) -> usize {
+        self.items.n
+    }
+
+    fn decide(&self, target: &Target, route: Option<&Pin>) -> batchlas::Result<Decision> {
+        let problem = Problem { dtype: T::DTYPE, n: self.n(), batch: self.batch(), jobz: self.jobz };
+        let options = Options { route: route.cloned(), ..Options::default() };
+        Ok(steqr::plan(&problem, target, &options)?.0)
+    }
+
+    fn part(&self, first: usize, count: usize) -> Result<(usize, usize), Failure> {
+        Ok((first, count))
+    }
+
+    fn solve(
+        &self,
+        queue: &Queue,
+        part: &(usize, usize),
+        route: Option<&Pin>,
+        or_cpu: bool,
+    ) -> batchlas::Result<Eigh<T, Problem>> {
+        let (jobz, shift, route) = (self.jobz, self.shift, route.cloned());
+        let options = EighTridiagonalOptions { jobz, shift, route, or_cpu, ..Default::default() };
+        let (d, e) = self.items.part(*part);
+        let mut solved = eigh_tridiagonal_with(queue, d, e, self.n(), &options)?;
+        if self.n() == 0 {
+            // No element tells the library how many there are.
+            solved.status = vec![Status::CONVERGED; part.1];
+        }
+        Ok(solved)
+    }
+
+    fn quality(&self, part: &(usize, usize), solved: &Eigh<T, Problem>) -> batchlas::Result<Quality> {
+        if self.n() == 0 {
+            return Ok(Quality::default());
+        }
+        let (d, e) = self.items.part(*part);
+        check::quality_tridiagonal(d, e, self.n(), solved)
+    }
+}
