@@ -27,13 +27,16 @@ Exit status:
   3  some items failed, or --check found a residual or an orthogonality above 10;
      results and statuses are written
 
-Environment:
-  BATCHLAS_SYEV_ROUTE   pins the family of eigh as --route does; --route wins
-  BATCHLAS_STEQR_ROUTE  the same for eigh-tridiagonal
-  BATCHLAS_TUNED_DIR    folder of route tables in place of the embedded ones
-  BATCHLAS_COVERAGE     file that gets one JSON line a decision
-  BATCHLAS_SIMT_SEED    order of lanes and blocks of --device simt
-  RAYON_NUM_THREADS     threads of the CPU families
+Environment (an empty value counts as unset, one that makes no sense is an error):
+  BATCHLAS_SYEV_ROUTE        pins the family of eigh as --route does; --route wins
+  BATCHLAS_STEQR_ROUTE       the same for eigh-tridiagonal
+  BATCHLAS_TUNE_CHUNK_ITEMS  items that are uploaded and solved at a time; else what fits the memory
+  BATCHLAS_TUNED_DIR         folder of route tables in place of the embedded ones
+  BATCHLAS_COVERAGE          file that gets one JSON line a decision
+  BATCHLAS_SIMT_SEED         order of lanes and blocks of --device simt
+  BATCHLAS_PTXAS             assembler of `kernels`, in place of the figures of the build
+  RAYON_NUM_THREADS          threads of the CPU families and of the executor
+  CUDA_PATH, CUDA_HOME       a CUDA toolkit, where tools and the vendor's libraries are looked for
 
 `batchlas COMMAND --help` has examples.";
 
@@ -158,9 +161,10 @@ pub struct KernelsArgs {
 }
 
 const KERNELS_HELP: &str = "\
-The newest embedded PTX that ARCH can run is assembled by ptxas; no GPU is needed. That takes
-some seconds a module. Where ptxas is not found, the recorded figures are shown, and the output
-says so. BATCHLAS_PTXAS names a ptxas; nvdisasm beside it gives the mix of machine code.
+Where the program holds machine code for ARCH, the figures are those of its build. Otherwise, or
+where BATCHLAS_PTXAS names a ptxas, the newest embedded PTX that ARCH can run is assembled, at some
+seconds a module; no GPU is needed. Where no ptxas is found, the recorded ledger is shown, and the
+output says so. nvdisasm, looked for where ptxas is, gives the mix of machine code.
 
 Examples:
   batchlas kernels

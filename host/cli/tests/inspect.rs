@@ -2,6 +2,9 @@
 
 mod common;
 
+use std::collections::BTreeSet;
+use std::path::Path;
+
 use common::Lab;
 
 #[test]
@@ -16,6 +19,46 @@ fn every_command_explains_itself() {
     }
     assert!(lab.run("--version").ok().stdout.starts_with("batchlas "));
     assert_eq!(lab.run("").code, 1);
+}
+
+/// Names of environment variables of ours in a source text.
+fn variables(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || c == '_')).filter(|word| {
+        word.strip_prefix("BATCHLAS_").is_some_and(|rest| !rest.is_empty() && !rest.ends_with('_'))
+    })
+}
+
+fn sources(folder: &Path, each: &mut dyn FnMut(&str)) {
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() && !path.ends_with("tests") {
+            sources(&path, each);
+        } else if path.extension().is_some_and(|e| e == "rs") && !path.ends_with("tests.rs") {
+            let text = std::fs::read_to_string(&path).unwrap();
+            each(text.split("#[cfg(test)]").next().unwrap());
+        }
+    }
+}
+
+#[test]
+fn help_and_documentation_list_every_variable() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let mut read: BTreeSet<String> = BTreeSet::new();
+    // What the program is made of; the builder's own variables are the build's, but for ptxas.
+    for folder in ["host", "device/simt/src"] {
+        sources(&root.join(folder), &mut |text| read.extend(variables(text).map(str::to_string)));
+    }
+    read.extend(batchlas::ops::OPERATIONS.iter().map(|operation| batchlas::routes::variable(operation)));
+    read.insert("BATCHLAS_PTXAS".to_string());
+    let help = Lab::new().run("--help").ok().stdout;
+    let page = std::fs::read_to_string(root.join("docs/cli.md")).unwrap();
+    for name in &read {
+        assert!(page.contains(name.as_str()), "docs/cli.md lacks {name}");
+        // Messages of the library also name what its build reads.
+        let of_build = ["BATCHLAS_ARCHS", "BATCHLAS_PTX_DIR"].contains(&name.as_str());
+        assert!(of_build || help.contains(name.as_str()), "--help lacks {name}");
+    }
+    assert!(read.len() >= 7, "{read:?}");
 }
 
 #[test]
