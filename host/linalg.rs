@@ -72,9 +72,9 @@ impl<T: Scalar, P> Eigh<T, P> {
 /// does not fit the memory goes through in parts.
 ///
 /// # Errors
-/// [`Error::Argument`] for matrices that are not square,
-/// [`Error::Route`] where no family can run the shape on the queue's device,
-/// [`Error::OutOfMemory`] where not even one item fits, and faults of the device.
+/// [`Error::Argument`](crate::Error::Argument) for matrices that are not square,
+/// [`Error::Route`](crate::Error::Route) where no family can run the shape on the queue's device,
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where not even one item fits, and faults of the device.
 pub fn eigh<'a, T: Scalar>(queue: &Queue, a: impl Into<BatchRef<'a, T>>) -> Result<Eigh<T>> {
     eigh_with(queue, a, &EighOptions::default())
 }
@@ -90,7 +90,7 @@ pub fn eigvalsh<'a, T: Scalar>(queue: &Queue, a: impl Into<BatchRef<'a, T>>) -> 
 /// As [`eigh`], with options.
 ///
 /// # Errors
-/// As [`eigh`], and [`Error::Route`] for a pin that cannot be honoured.
+/// As [`eigh`], and [`Error::Route`](crate::Error::Route) for a pin that cannot be honoured.
 pub fn eigh_with<'a, T: Scalar>(
     queue: &Queue,
     a: impl Into<BatchRef<'a, T>>,

@@ -39,8 +39,8 @@ fn given(value: OsString) -> Option<String> {
 /// # Errors
 /// [`Error::Argument`] with the variable and the names that are known.
 pub(super) fn check_names(names: impl Iterator<Item = String>) -> Result<()> {
-    let names = names.filter(|name| name.starts_with("BATCHLAS_"));
-    names.map(|name| check(&name)).collect()
+    let mut names = names.filter(|name| name.starts_with("BATCHLAS_"));
+    names.try_for_each(|name| check(&name))
 }
 
 fn check(name: &str) -> Result<()> {

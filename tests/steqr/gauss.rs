@@ -141,7 +141,7 @@ impl Family {
         let mut x = fx128::from(start);
         for _ in 0..12 {
             let (value, _, slope) = self.at(n, x);
-            x = x - value / slope;
+            x -= value / slope;
         }
         x
     }
