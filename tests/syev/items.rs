@@ -110,7 +110,8 @@ pub fn values_that_overflow_are_infinite<T: Scalar>(arm: Arm) {
                 }
             }
         }
-        assert!(huge.values_of(0)[n - 1].widen().is_infinite(), "{arm:?} n={n}");
+        // For n = 2 it is the power of two next to the largest number, and may round to that.
+        assert!(n == 2 || huge.values_of(0)[n - 1].widen().is_infinite(), "{arm:?} n={n}");
         check_vectors(&format!("{arm:?} n={n}"), &a, Uplo::Lower, &Eigh { values: plain.values, ..huge });
     }
 }
