@@ -187,9 +187,14 @@ fn numpy_name(descr: &str) -> &str {
     }
 }
 
+/// The parser's reason, without its stack of contexts.
 fn one_line(text: &str) -> String {
     let first = text.lines().next().unwrap_or_default().trim_end();
-    format!("its header cannot be read: {first}")
+    if first.contains("syntax error") {
+        return "its header is no Python dictionary of literals".to_string();
+    }
+    let reason = first.strip_prefix("error parsing header: ").unwrap_or(first);
+    format!("its header cannot be read: {reason}")
 }
 
 #[cfg(test)]
@@ -242,7 +247,7 @@ mod tests {
             (of("'<f8'", "(1000000000, 1000000000, 1000000000)"), "larger than any memory"),
             (of("'<f8'", "(-1, 2, 2)"), "shape"),
             ("{'descr': '<f8'}".to_string(), "missing key"),
-            ("not python".to_string(), "cannot be read"),
+            ("not python".to_string(), "no Python dictionary"),
             ("(".repeat(9000), "does not describe a plain array"),
         ] {
             let text = error(&header, &[]);
