@@ -59,7 +59,7 @@ const KINDS: [Collective; 18] = [
     Collective::Reduce(ReduceOp::Xor),
 ];
 
-const BARRIERS: [Barrier; 4] = [Barrier::Sync, Barrier::Count, Barrier::And, Barrier::Or];
+const BARRIERS: [Barrier; 5] = [Barrier::Sync, Barrier::Count, Barrier::And, Barrier::Or, Barrier::RolesOr];
 
 fn is_shuffle(kind: Collective) -> bool {
     KINDS[..4].contains(&kind)
@@ -198,7 +198,7 @@ fn scalar(program: &[Step], mut values: Vec<u64>) -> Vec<u64> {
                 let result = match kind {
                     Barrier::Count => count,
                     Barrier::And => u64::from(count == before.len() as u64),
-                    Barrier::Or => u64::from(count > 0),
+                    Barrier::Or | Barrier::RolesOr => u64::from(count > 0),
                     Barrier::Sync | Barrier::Grid => 0,
                 };
                 for value in &mut values {
