@@ -48,7 +48,7 @@ fn barrier_of_roles() {
     };
     run(1, 64, 0, apart).expect("no finding: each warp waits at one place");
     let faulty = || {
-        if thread() % 2 == 0 {
+        if thread().is_multiple_of(2) {
             mark!(first, simt::barrier(simt::Barrier::RolesOr, true));
         } else {
             mark!(second, simt::barrier(simt::Barrier::RolesOr, true));
