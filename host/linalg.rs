@@ -14,7 +14,7 @@ use crate::queue::Queue;
 use crate::routes::Pin;
 use crate::scalar::Scalar;
 use crate::status::Status;
-use parts::{in_parts, or_cpu, part_items};
+use parts::{Output, in_parts, or_cpu, part_items};
 
 /// How [`eigh_with`] solves.
 #[derive(Clone, Debug, Default)]
@@ -118,23 +118,12 @@ fn solve_parts<T: Scalar>(
     decided: Decided,
 ) -> Result<Eigh<T>> {
     let Problem { n, batch, jobz, .. } = decided.decision.problem;
-    let mut out = Output {
-        values: vec![num_traits::Zero::zero(); values],
-        vectors: (jobz == Jobz::V).then(|| Batch::zeros(n, n, batch)),
-        status: vec![0; batch],
-    };
+    let mut out = Output::new(n, batch, values, jobz);
     let workspace = decided.plan(batch, &Target::of(queue))?.workspace_bytes.div_ceil(batch.max(1));
     let arrays = n * n * size_of::<T>() + n * size_of::<T::Real>() + size_of::<i32>();
     let part = part_items(queue, batch, arrays + workspace)?;
     in_parts(batch, part, |first, count| solve_part(queue, a, first, count, &decided, &mut out))?;
-    let status = out.status.into_iter().map(Status).collect();
-    Ok(Eigh { values: out.values, vectors: out.vectors, status, route: decided.decision })
-}
-
-struct Output<T: Scalar> {
-    values: Vec<T::Real>,
-    vectors: Option<Batch<T>>,
-    status: Vec<i32>,
+    Ok(out.into_eigh(decided.decision))
 }
 
 fn solve_part<T: Scalar>(
@@ -150,13 +139,7 @@ fn solve_part<T: Scalar>(
     let mut w: DeviceBuffer<T::Real> = queue.alloc(count * n)?;
     let mut status: DeviceBuffer<i32> = queue.alloc(count)?;
     decided.run(queue, &mut matrices, &mut w, &mut status)?;
-    queue.download_into(&w, &mut out.values[first * n..(first + count) * n])?;
-    queue.download_into(&status, &mut out.status[first..first + count])?;
-    if let Some(vectors) = &mut out.vectors {
-        let place = &mut vectors.as_mut_slice()[first * n * n..(first + count) * n * n];
-        queue.download_into(matrices.buffer(), place)?;
-    }
-    Ok(())
+    out.download(queue, first..first + count, &w, Some(matrices.buffer()), &status)
 }
 
 /// Items first..first + count of a batch.

@@ -1,10 +1,61 @@
 //! Batches that pass through a device in parts, and the CPU in a device's place.
 
+use std::ops::Range;
+
+use super::Eigh;
+use crate::batch::Batch;
 use crate::device::Device;
 use crate::error::{Error, Result};
-use crate::ops::Target;
+use crate::memory::DeviceBuffer;
+use crate::ops::{Decision, Jobz, Target};
 use crate::queue::Queue;
 use crate::routes::{Pin, RouteError, tune};
+use crate::scalar::Scalar;
+use crate::status::Status;
+
+/// Results in host memory, filled part by part.
+pub(super) struct Output<T: Scalar> {
+    n: usize,
+    values: Vec<T::Real>,
+    vectors: Option<Batch<T>>,
+    status: Vec<i32>,
+}
+
+impl<T: Scalar> Output<T> {
+    /// For a batch whose `values` eigenvalues are known to be countable.
+    pub(super) fn new(n: usize, batch: usize, values: usize, jobz: Jobz) -> Self {
+        Output {
+            n,
+            values: vec![num_traits::Zero::zero(); values],
+            vectors: (jobz == Jobz::V).then(|| Batch::zeros(n, n, batch)),
+            status: vec![0; batch],
+        }
+    }
+
+    /// Downloads the results of these items; `vectors` are packed, and read where they are wanted.
+    pub(super) fn download(
+        &mut self,
+        queue: &Queue,
+        items: Range<usize>,
+        values: &DeviceBuffer<T::Real>,
+        vectors: Option<&DeviceBuffer<T>>,
+        status: &DeviceBuffer<i32>,
+    ) -> Result<()> {
+        let of = |width: usize| items.start * width..items.end * width;
+        queue.download_into(values, &mut self.values[of(self.n)])?;
+        queue.download_into(status, &mut self.status[of(1)])?;
+        if let (Some(from), Some(to)) = (vectors, &mut self.vectors) {
+            queue.download_into(from, &mut to.as_mut_slice()[of(self.n * self.n)])?;
+        }
+        Ok(())
+    }
+
+    /// All of it, with the decision that led there.
+    pub(super) fn into_eigh<P>(self, route: Decision<P>) -> Eigh<T, P> {
+        let status = self.status.into_iter().map(Status).collect();
+        Eigh { values: self.values, vectors: self.vectors, status, route }
+    }
+}
 
 /// Items of one part: the tuning parameter, or what three quarters of the
 /// GPU's free memory hold.

@@ -1,8 +1,8 @@
 //! Whole jobs on tridiagonal matrices in host memory.
 
 use super::Eigh;
-use super::parts::{in_parts, or_cpu, part_items};
-use crate::batch::{Batch, Layout};
+use super::parts::{Output, in_parts, or_cpu, part_items};
+use crate::batch::Layout;
 use crate::error::{Error, Result};
 use crate::memory::DeviceBatch;
 use crate::ops::steqr::{Decided, Form, Options, Problem, Shift, Update};
@@ -10,7 +10,6 @@ use crate::ops::{Jobz, SWEEPS_PER_VALUE, Target};
 use crate::queue::Queue;
 use crate::routes::Pin;
 use crate::scalar::Real;
-use crate::status::Status;
 
 /// How [`eigh_tridiagonal_with`] solves.
 #[derive(Clone, Debug)]
@@ -62,7 +61,7 @@ impl EighTridiagonalOptions {
 /// off-diagonals, n - 1 an item. Both are preserved. The batch is `d.len() / n`
 /// (none for n = 0). Column k of an item's vectors belongs to its k-th
 /// eigenvalue; the component of largest modulus, the first of equal ones, is
-/// positive. A NaN or an infinity gives that item a [`Status`] and NaN results,
+/// positive. A NaN or an infinity gives that item a [`Status`](crate::Status) and NaN results,
 /// and touches no other.
 ///
 /// On a GPU the cost is the solve, some 3 n^3 multiply-adds an item, and the
@@ -126,27 +125,16 @@ fn batch_of(d: usize, e: usize, n: usize) -> Result<usize> {
     )))
 }
 
-struct Output<T: Real> {
-    values: Vec<T>,
-    vectors: Option<Batch<T>>,
-    status: Vec<i32>,
-}
-
 /// Solves the batch in as many parts as the memory asks for, under one decision.
 fn solve_parts<T: Real>(queue: &Queue, d: &[T], e: &[T], decided: Decided) -> Result<Eigh<T, Problem>> {
     let Problem { n, batch, jobz, .. } = decided.decision.problem;
-    let mut out = Output {
-        values: vec![T::zero(); d.len()],
-        vectors: (jobz == Jobz::V).then(|| Batch::zeros(n, n, batch)),
-        status: vec![0; batch],
-    };
+    let mut out = Output::new(n, batch, d.len(), jobz);
     let vectors = if jobz == Jobz::V { n * n } else { 0 };
     let workspace = decided.plan(batch, &Target::of(queue))?.workspace_bytes.div_ceil(batch.max(1));
     let arrays = (vectors + 2 * n) * size_of::<T>() + size_of::<i32>();
     let part = part_items(queue, batch, arrays + workspace)?;
     in_parts(batch, part, |first, count| solve_part(queue, d, e, first, count, &decided, &mut out))?;
-    let status = out.status.into_iter().map(Status).collect();
-    Ok(Eigh { values: out.values, vectors: out.vectors, status, route: decided.decision })
+    Ok(out.into_eigh(decided.decision))
 }
 
 fn solve_part<T: Real>(
@@ -159,17 +147,14 @@ fn solve_part<T: Real>(
     out: &mut Output<T>,
 ) -> Result<()> {
     let n = decided.decision.problem.n;
-    let of = |width: usize| first * width..(first + count) * width;
+    let items = first..first + count;
+    let of = |width: usize| items.start * width..items.end * width;
     let mut values = queue.upload(&d[of(n)])?;
     let couplings = queue.upload(&e[of(n.saturating_sub(1))])?;
+    let wanted = decided.decision.problem.jobz == Jobz::V;
     let layout = Layout::packed(n, n, count);
-    let mut q = out.vectors.as_ref().map(|_| DeviceBatch::alloc(queue, layout)).transpose()?;
+    let mut q = wanted.then(|| DeviceBatch::alloc(queue, layout)).transpose()?;
     let mut status = queue.alloc(count)?;
     decided.run(queue, &mut values, &couplings, q.as_mut(), &mut status)?;
-    queue.download_into(&values, &mut out.values[of(n)])?;
-    queue.download_into(&status, &mut out.status[of(1)])?;
-    if let (Some(q), Some(vectors)) = (q, &mut out.vectors) {
-        queue.download_into(q.buffer(), &mut vectors.as_mut_slice()[of(n * n)])?;
-    }
-    Ok(())
+    out.download(queue, items, &values, q.as_ref().map(DeviceBatch::buffer), &status)
 }

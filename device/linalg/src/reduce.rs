@@ -20,13 +20,15 @@ pub struct Vectors<T> {
 /// Slots of a row that stay in registers: not all where the rows of a lane would take a quarter of all, so that
 /// the update has room beside them, and another block in the multiprocessor.
 const fn resident(p: usize, rows: usize, bytes: usize) -> usize {
-    if is_wide(p, rows, bytes) { if rows * p * bytes > 256 { 5 * p / 8 } else { p / 2 } } else { p }
+    match rows * p * bytes {
+        ..WIDE_BYTES => p,
+        WIDE_BYTES => p / 2,
+        _ => 5 * p / 8,
+    }
 }
 
-/// Whether `rows` rows of `p` elements fill a quarter of a thread's registers or more.
-const fn is_wide(p: usize, rows: usize, bytes: usize) -> bool {
-    rows * p * bytes >= 256
-}
+/// Rows of so many bytes a lane fill a quarter of a thread's registers.
+const WIDE_BYTES: usize = 256;
 
 /// Shared elements of a tile for the slots that are not in registers.
 pub const fn tail_elements(p: usize, rows: usize, bytes: usize) -> usize {
@@ -244,7 +246,7 @@ fn slot_of<const P: usize>(tile: Tile, r: usize, k: u32) -> u32 {
 #[inline(always)]
 #[cfg_attr(not(target_os = "cuda"), track_caller)]
 pub(crate) fn fence_wide<T: Scalar>(tile: Tile, elements: usize) {
-    if is_wide(elements, 1, size_of::<T>()) {
+    if elements * size_of::<T>() >= WIDE_BYTES {
         tile.sync();
     }
 }

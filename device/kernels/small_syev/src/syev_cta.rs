@@ -71,7 +71,7 @@ pub unsafe fn syev_cta<T: Scalar, const P: usize, const VECTORS: bool>(
     }
     let options = Options { max_sweeps: n * sweeps_per_value, shift: Shift::from_u32(wilkinson) };
 
-    let unconverged = if VECTORS {
+    let (unconverged, columns) = if VECTORS {
         let tiles = thread::block_dim_x() as usize / P;
         let offset = tile_offset(P as u32, syev_elements(P));
         // SAFETY: the launch gives syev_elements an item.
@@ -80,21 +80,19 @@ pub unsafe fn syev_cta<T: Scalar, const P: usize, const VECTORS: bool>(
         let basis = SharedBasis { row: shared.at(rank), ld: P as u32 };
         let unconverged = Nested::solve::<_, Explicit, _>(tile, n, &mut rows, basis, options);
         tile.sync();
-        let position = ascending_position(tile, n, rows.d);
-        let columns = Columns { first: shared, ld: P as u32 };
-        columns.write::<P>(tile, matrix, items, position, unconverged == 0);
-        unconverged
+        (unconverged, Some(Columns { first: shared, ld: P as u32 }))
     } else {
-        Nested::solve::<_, Explicit, _>(tile, n, &mut rows, NoBasis, options)
+        (Nested::solve::<_, Explicit, _>(tile, n, &mut rows, NoBasis, options), None)
     };
 
+    let position = ascending_position(tile, n, rows.d);
+    if let Some(columns) = columns {
+        columns.write::<P>(tile, matrix, items, position, unconverged == 0);
+    }
     if unconverged != 0 {
         write_nan::<T, VECTORS>(rank, matrix, values, items);
-    } else {
-        let position = ascending_position(tile, n, rows.d);
-        if rank < n {
-            values.set(position as usize, rows.d);
-        }
+    } else if rank < n {
+        values.set(position as usize, rows.d);
     }
     if rank == 0 {
         status.set(item as usize, unconverged as i32);

@@ -2,6 +2,7 @@
 
 use crate::arguments::{Arguments, kronecker, split_index};
 use cuda_std::prelude::*;
+use device_linalg::steqr_cta::Recurrence;
 use device_linalg::steqr_cta::decoupled::scalar::{negligible, rotation, shift};
 
 /// Elements of the staging a lane: odd, so that lanes meet different banks.
@@ -236,30 +237,21 @@ impl<T: Real + Scalar<Real = T>, const P: usize> Problem<T, P> {
     fn sweep<const VECTORS: bool>(&mut self, l: u32, m: u32, coupled: &mut u32) {
         let (d_l, d_next) = (self.pick(&self.d, l), self.pick(&self.d, l + 1));
         let mu = shift(d_l, self.pick(&self.e, l), d_next);
-        let mut g = self.pick(&self.d, m) - mu;
-        let one = T::from_real(kronecker(true));
-        let zero = T::from_real(kronecker(false));
-        let (mut c, mut s, mut p) = (one, one, zero);
+        let mut recurrence = Recurrence::start(self.pick(&self.d, m) - mu);
         for step in 1..P {
             let j = P - 1 - step;
             if j as u32 >= l && (j as u32) < m {
-                let b = c * self.e[j];
-                let turn = rotation(g, s * self.e[j]);
-                (c, s) = (turn.c, turn.s);
-                let high = self.d[j + 1] - p;
-                let t = Real::mul_add(self.d[j] - high, s, T::TWO * c * b);
-                p = s * t;
-                g = Real::mul_add(c, t, -b);
-                self.d[j + 1] = high + p;
+                let (turn, d_new) = recurrence.advance((self.d[j], self.e[j], self.d[j + 1]), rotation);
+                let (c, s) = (turn.c, turn.s);
+                self.d[j + 1] = d_new;
                 if j + 2 < P && (j as u32) + 1 < m {
                     self.e[j + 1] = turn.r;
                     let done = negligible(turn.r, self.d[j + 1], self.d[j + 2]);
                     *coupled &= if done { !(2 << j) } else { u32::MAX };
                 }
                 if j as u32 == l {
-                    self.d[j] -= p;
-                    self.e[j] = g;
-                    let done = negligible(g, self.d[j], self.d[j + 1]);
+                    (self.d[j], self.e[j]) = recurrence.finish(self.d[j]);
+                    let done = negligible(self.e[j], self.d[j], self.d[j + 1]);
                     *coupled &= if done { !(1 << j) } else { u32::MAX };
                 }
                 if VECTORS {

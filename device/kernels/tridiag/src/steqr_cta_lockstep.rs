@@ -1,10 +1,10 @@
-//! `steqr_cta_lockstep`: every phase under a vote of the warp, the chase padded.
+//! `steqr_cta_lockstep`: the flat form with collectives that name the warp: every phase under a vote, the chase padded.
 
 use crate::arguments::Arguments;
 use crate::tile::solve;
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
-use device_linalg::steqr_cta::{Explicit, Lockstep, ParlettGray};
+use device_linalg::steqr_cta::{Explicit, Flat, ParlettGray};
 
 /// Eigenvalues and vectors of real symmetric tridiagonal matrices, n <= `P`.
 ///
@@ -77,8 +77,8 @@ pub unsafe fn steqr_cta_lockstep<
         sort,
     };
     if PG {
-        solve::<T, Lockstep, ParlettGray, P, VECTORS, INTERLEAVED>(tile, arguments);
+        solve::<T, Flat, ParlettGray, P, VECTORS, INTERLEAVED>(tile, arguments);
     } else {
-        solve::<T, Lockstep, Explicit, P, VECTORS, INTERLEAVED>(tile, arguments);
+        solve::<T, Flat, Explicit, P, VECTORS, INTERLEAVED>(tile, arguments);
     }
 }

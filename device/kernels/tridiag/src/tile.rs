@@ -4,7 +4,7 @@ use crate::arguments::{Arguments, kronecker};
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 use device_linalg::layout::{item_index, steqr_elements};
-use device_linalg::output::{Columns, ascending_position};
+use device_linalg::output::{Columns, ascending_position, write_nan};
 use device_linalg::steqr_cta::{Form, NoBasis, Options, SharedBasis, Shift, Tridiagonal, Update};
 
 /// Solves this tile's problem. A tile past the batch, or with bad input, goes through as an empty problem, so that
@@ -48,17 +48,14 @@ pub fn solve<T, F, U, const P: usize, const VECTORS: bool, const INTERLEAVED: bo
     let failed = bad || unconverged != 0;
     let ascending = ascending_position(tile, arguments.n, rows.d);
     let position = if arguments.sort != 0 { ascending } else { rank };
+    let (matrix, values) = (arguments.basis(item), arguments.diagonal(item));
     if let Some(columns) = columns {
-        let matrix = arguments.basis(item);
         columns.write::<P>(tile, matrix, arguments.items(), position, live && !failed);
-        if live && failed && rank < arguments.n {
-            for j in 0..arguments.n as usize {
-                matrix.set(j * arguments.ld as usize + rank as usize, T::NAN);
-            }
-        }
     }
-    if live && rank < arguments.n {
-        arguments.diagonal(item).set(position as usize, if failed { T::NAN } else { rows.d });
+    if live && failed {
+        write_nan::<T, VECTORS>(rank, matrix, values, arguments.items());
+    } else if live && rank < arguments.n {
+        values.set(position as usize, rows.d);
     }
     if live && rank == 0 {
         arguments.status.set(item as usize, if bad { -1 } else { unconverged as i32 });

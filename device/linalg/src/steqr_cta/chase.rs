@@ -5,7 +5,7 @@
 //! diverge on every rotation. A tile that names the whole warp goes on, idle, until the longest chase of the warp
 //! ends: the padded chase.
 
-use super::{Basis, Tridiagonal};
+use super::{Basis, Recurrence, Tridiagonal};
 use crate::givens::lartg;
 use cuda_std::math::Real;
 use cuda_std::partition::Tile;
@@ -52,9 +52,31 @@ pub trait Update {
 #[derive(Clone, Copy, Debug)]
 pub struct Explicit;
 
-/// The form of Parlett and Gray's square-root sweep in dsteqr: the scalars `g`, `p`, `c`, `s` run up the band.
+/// The form of [`Recurrence`].
 #[derive(Clone, Copy, Debug)]
 pub struct ParlettGray;
+
+/// What the rotation of plane `(i, i + 1)` leaves in the band.
+#[derive(Clone, Copy, Debug)]
+struct Landing<T> {
+    /// Row `i + 1`: its diagonal element, and its coupling with the row above.
+    high: (T, T),
+    /// Row `i`, where the sweep ends there: its diagonal element and its coupling.
+    lowest: (T, T),
+}
+
+impl<T: Real> Landing<T> {
+    /// Puts it into the lanes that hold it, where the chase is `going`.
+    #[inline(always)]
+    fn land(self, rank: u32, rows: &mut Tridiagonal<T>, span: Span, i: u32, going: bool) {
+        let above = going && rank == i + 1;
+        let lowest = going && i == span.l && rank == i;
+        rows.d = if above { self.high.0 } else { rows.d };
+        rows.e = if above && i + 1 < span.m { self.high.1 } else { rows.e };
+        rows.d = if lowest { self.lowest.0 } else { rows.d };
+        rows.e = if lowest { self.lowest.1 } else { rows.e };
+    }
+}
 
 /// The column that a sweep carries in a register from rotation to rotation.
 #[derive(Clone, Copy, Debug)]
@@ -113,13 +135,8 @@ impl Update for Explicit {
             let new_low = c.mul_add(t1, -(s * t2));
             let new_e = c.mul_add(t3, -(s * t4));
 
-            let last = i == span.l;
-            let above = going && rank == i + 1;
-            let lowest = going && last && rank == i;
-            rows.d = if above { new_high } else { rows.d };
-            rows.e = if above && i + 1 < span.m { rotation.r } else { rows.e };
-            rows.d = if lowest { new_low } else { rows.d };
-            rows.e = if lowest { new_e } else { rows.e };
+            let landing = Landing { high: (new_high, rotation.r), lowest: (new_low, new_e) };
+            landing.land(rank, rows, span, i, going);
             if going {
                 columns.rotate(span, i, (c, s));
             }
@@ -127,7 +144,7 @@ impl Update for Explicit {
             f = new_e;
             g = s * e_next;
             e_low = c * e_next;
-            going = going && !last;
+            going = going && i != span.l;
             i = i.wrapping_sub(1);
         }
     }
@@ -146,34 +163,21 @@ impl Update for ParlettGray {
         let snapshot = *rows;
         let rank = tile.rank();
         let mut d_high = tile.shuffle_idx(snapshot.d, span.m);
-        let mut g = d_high - shift;
-        let (mut c, mut s, mut p) = (T::ONE, T::ONE, T::ZERO);
+        let mut recurrence = Recurrence::start(d_high - shift);
         let mut columns = Streamed { basis, carried: basis.load(span.column(span.m)) };
         let mut i = span.m - 1;
         let mut going = due;
         while tile.enters(going) {
             let d_low = tile.shuffle_idx(snapshot.d, i);
             let e = tile.shuffle_idx(snapshot.e, i);
-            let b = c * e;
-            let rotation = lartg(g, s * e);
-            (c, s) = (rotation.c, rotation.s);
-            let high = d_high - p;
-            let t = (d_low - high).mul_add(s, T::TWO * c * b);
-            p = s * t;
-            g = c.mul_add(t, -b);
-
-            let last = i == span.l;
-            let above = going && rank == i + 1;
-            let lowest = going && last && rank == i;
-            rows.d = if above { high + p } else { rows.d };
-            rows.e = if above && i + 1 < span.m { rotation.r } else { rows.e };
-            rows.d = if lowest { d_low - p } else { rows.d };
-            rows.e = if lowest { g } else { rows.e };
+            let (rotation, new_high) = recurrence.advance((d_low, e, d_high), lartg);
+            let landing = Landing { high: (new_high, rotation.r), lowest: recurrence.finish(d_low) };
+            landing.land(rank, rows, span, i, going);
             if going {
-                columns.rotate(span, i, (c, s));
+                columns.rotate(span, i, (rotation.c, rotation.s));
             }
             d_high = d_low;
-            going = going && !last;
+            going = going && i != span.l;
             i = i.wrapping_sub(1);
         }
     }

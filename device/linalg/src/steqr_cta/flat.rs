@@ -1,5 +1,5 @@
-//! The flat and the lockstep form: a cursor walks the blocks and eigenvalues, and all tiles of a warp sweep in the
-//! same pass.
+//! The flat form, and with it the lockstep form: a cursor walks the blocks and eigenvalues, and all tiles of a warp
+//! sweep in the same pass.
 //!
 //! The operations on a matrix and their order are those of the nested form, so the bits are too.
 
@@ -11,14 +11,12 @@ use super::{Basis, Form, Options, Tridiagonal, unconverged};
 use cuda_std::math::Real;
 use cuda_std::partition::Tile;
 
-/// Each tile settles by itself until it has a sweep; then the warp converges and all chase at once. Native tiles.
+/// A native tile settles by itself until it has a sweep; then the warp converges and all chase at once.
+///
+/// With a tile that names the whole warp this is the lockstep form: every phase runs where any tile of the warp needs
+/// it, under a vote, with masked results, and the chase is padded to the longest of the warp.
 #[derive(Clone, Copy, Debug)]
 pub struct Flat;
-
-/// Every phase runs where any tile of the warp needs it, under a vote, with masked results, and the chase is padded
-/// to the longest of the warp: legal with collectives that name the whole warp.
-#[derive(Clone, Copy, Debug)]
-pub struct Lockstep;
 
 impl Form for Flat {
     #[inline(always)]
@@ -29,45 +27,21 @@ impl Form for Flat {
         basis: B,
         options: Options,
     ) -> u32 {
-        walk::<T, U, B>(tile, n, rows, basis, options)
-    }
-}
-
-impl Form for Lockstep {
-    #[inline(always)]
-    fn solve<T: Real, U: Update, B: Basis<T>>(
-        tile: Tile,
-        n: u32,
-        rows: &mut Tridiagonal<T>,
-        basis: B,
-        options: Options,
-    ) -> u32 {
-        walk::<T, U, B>(tile, n, rows, basis, options)
-    }
-}
-
-#[inline(always)]
-fn walk<T: Real, U: Update, B: Basis<T>>(
-    tile: Tile,
-    n: u32,
-    rows: &mut Tridiagonal<T>,
-    basis: B,
-    options: Options,
-) -> u32 {
-    let mut cursor = Cursor::new(n, options);
-    loop {
-        let mut sweep = None;
-        while tile.enters(sweep.is_none() && !cursor.done()) {
-            let due = sweep.is_none() && !cursor.done();
-            cursor.close_or_open(tile, rows, due);
-            sweep = cursor.test(tile, rows, basis, due).or(sweep);
+        let mut cursor = Cursor::new(n, options);
+        loop {
+            let mut sweep = None;
+            while tile.enters(sweep.is_none() && !cursor.done()) {
+                let due = sweep.is_none() && !cursor.done();
+                cursor.close_or_open(tile, rows, due);
+                sweep = cursor.test(tile, rows, basis, due).or(sweep);
+            }
+            if !tile.enters(sweep.is_some()) {
+                return unconverged(tile, n, rows);
+            }
+            let due = sweep.is_some();
+            let (span, corner) = sweep.unwrap_or((Span { l: 0, m: 1, mirror: None }, Corner::unit()));
+            U::sweep(tile, rows, span, shift(options.shift, corner), basis, due);
         }
-        if !tile.enters(sweep.is_some()) {
-            return unconverged(tile, n, rows);
-        }
-        let due = sweep.is_some();
-        let (span, corner) = sweep.unwrap_or((Span { l: 0, m: 1, mirror: None }, Corner::unit()));
-        U::sweep(tile, rows, span, shift(options.shift, corner), basis, due);
     }
 }
 

@@ -10,11 +10,13 @@ pub mod decoupled;
 mod deflate;
 mod flat;
 mod nested;
+mod recurrence;
 mod shift;
 
 pub use chase::{Explicit, ParlettGray, Update};
-pub use flat::{Flat, Lockstep};
+pub use flat::Flat;
 pub use nested::Nested;
+pub use recurrence::Recurrence;
 
 use cuda_std::math::Real;
 use cuda_std::partition::Tile;

@@ -2,6 +2,7 @@
 
 use super::Track;
 use super::scalar::{negligible, rotation, shift};
+use crate::steqr_cta::Recurrence;
 use cuda_std::math::Real;
 
 /// One lane's iteration on one problem.
@@ -82,7 +83,7 @@ impl Chaser {
         }
     }
 
-    /// The sweep in Parlett-Gray form, as dsteqr: scalars `g`, `p`, `c`, `s` run up the band.
+    /// The sweep, by the recurrence.
     ///
     /// The next row's elements are loaded before this row's are stored: the chain of rotations need not wait for
     /// shared memory.
@@ -93,8 +94,7 @@ impl Chaser {
         let mut d_high = self.get(track, track.d, m);
         let mut e = self.get(track, track.e, m - 1);
         let mut d_low = self.get(track, track.d, m - 1);
-        let mut g = d_high - mu;
-        let (mut c, mut s, mut p) = (R::ONE, R::ONE, R::ZERO);
+        let mut recurrence = Recurrence::start(d_high - mu);
         // Diagonal of the row above the one in work, for the deflation test.
         let mut d_done = R::ZERO;
         let mut i = m;
@@ -102,14 +102,7 @@ impl Chaser {
             i -= 1;
             let next = if i > 0 { i - 1 } else { 0 };
             let (e_next, d_next) = (self.get(track, track.e, next), self.get(track, track.d, next));
-            let b = c * e;
-            let turn = rotation(g, s * e);
-            (c, s) = (turn.c, turn.s);
-            let high = d_high - p;
-            let t = (d_low - high).mul_add(s, R::TWO * c * b);
-            p = s * t;
-            let d_new = high + p;
-            g = c.mul_add(t, -b);
+            let (turn, d_new) = recurrence.advance((d_low, e, d_high), rotation);
             self.set(track, track.d, i + 1, d_new);
             if i + 1 < m {
                 self.set(track, track.e, i + 1, turn.r);
@@ -117,17 +110,17 @@ impl Chaser {
             }
             if LOG {
                 let pairs = track.log.as_pairs();
-                pairs.set(track.log_index(buffer, sweep, i, self.matrix), R::Pair::from([c, s]));
+                pairs.set(track.log_index(buffer, sweep, i, self.matrix), R::Pair::from([turn.c, turn.s]));
             }
             d_done = d_new;
             d_high = d_low;
             e = e_next;
             d_low = d_next;
         }
-        let d_new = d_high - p;
+        let (d_new, e_new) = recurrence.finish(d_high);
         self.set(track, track.d, l, d_new);
-        self.set(track, track.e, l, g);
-        self.test(l, g, d_new, d_done);
+        self.set(track, track.e, l, e_new);
+        self.test(l, e_new, d_new, d_done);
     }
 
     /// Clears the bit of coupling `i` where it has become negligible.
