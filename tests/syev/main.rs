@@ -59,12 +59,16 @@ arms! {
     simt_cta: Device::Simt, "cta";
     #[cfg(feature = "simt")]
     simt_cta_fused: Device::Simt, "cta_fused";
+    #[cfg(feature = "simt")]
+    simt_jacobi: Device::Simt, "jacobi";
     #[cfg(feature = "cuda")]
     cuda_thread: Device::Cuda(0), "thread";
     #[cfg(feature = "cuda")]
     cuda_cta: Device::Cuda(0), "cta";
     #[cfg(feature = "cuda")]
     cuda_cta_fused: Device::Cuda(0), "cta_fused";
+    #[cfg(feature = "cuda")]
+    cuda_jacobi: Device::Cuda(0), "jacobi";
     #[cfg(feature = "vendor")]
     cuda_vendor: Device::Cuda(0), "vendor";
     #[cfg(feature = "vendor")]

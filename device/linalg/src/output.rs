@@ -81,6 +81,8 @@ impl<T: Scalar> Columns<T> {
                 let x = self.first.get(j * self.ld + rank).mul(factor);
                 // The largest component is real by construction, up to a rounding error that goes here.
                 let x = if rank == largest { T::from_real(x.re()) } else { x };
+                // A zero is positive: whether the iteration left -0 may depend on the item's neighbours.
+                let x = x + T::ZERO;
                 matrix.set(target as usize * items.ld as usize + rank as usize, x);
             }
         }
