@@ -94,7 +94,11 @@ impl<T: Scalar> Pivot<T> {
         let t = if gap < zero { -t } else { t };
         let t = if active { t } else { zero };
         let c = t.mul_add(t, one).rsqrt_approx();
-        let sine = unit.scale(t * c);
+        let s = t * c;
+        // Small angles round c up more often than down; uncorrected, the norms of the vectors grow with every turn.
+        let short = (-s).mul_add(s, (-c).mul_add(c, one));
+        let c = short.mul_add(<T::Real as Real>::HALF, c);
+        let sine = unit.scale(s);
         let shift = if active { t * size } else { zero };
         let (d_p, d_q) = (self.d_p - shift, self.d_q + shift);
         let turned = self.a.conj();
