@@ -17,7 +17,7 @@ pub(crate) struct Jacobi;
 /// Largest order.
 const MAX_N: usize = 32;
 
-/// Sweeps that Jacobi may take: three times what the slowest inputs of the tests take.
+/// Sweeps that Jacobi may take: twice what the slowest inputs of the tests take.
 const MAX_SWEEPS: u32 = 40;
 
 impl Family for Jacobi {

@@ -34,14 +34,15 @@ pub const fn shared_bytes(p: usize, threads: usize, scalar_bytes: usize, complex
 /// [`shared_bytes`]: the matrix once, for the way in and out; the rotations of two rounds.
 ///
 /// # Synchronisation
-/// `sync_warp` once a round. Sweeps go on while any item of the warp needs one; a converged item is not turned, and
-/// its bits do not depend on its neighbours.
+/// `sync_warp` once a round, a vote every second one. Rounds go on while any item of the warp needs one; a converged
+/// item is not turned, and its bits do not depend on its neighbours.
 ///
 /// # Numerics
 /// Scaled by powers of two to a norm of [`Real::HIGH_NORM`] and back. A pair is rotated while
 /// `|a_pq| > eps sqrt(|a_pp a_qq|)`: small eigenvalues of graded positive definite matrices keep their relative
-/// accuracy. Rounds in which no pair of the warp does leave the vectors alone. The component of largest modulus of
-/// each vector is real and positive, ties to the earliest row.
+/// accuracy. After two rounds on end without a rotation all pairs are tested, so that no sweep is run to find that
+/// nothing is left to do. The component of largest modulus of each vector is real and positive, ties to the earliest
+/// row.
 ///
 /// # Safety
 /// The views cover the items; the launch gives the shared memory; blocks are whole warps.
@@ -91,28 +92,24 @@ pub unsafe fn syev_jacobi<T: Scalar, const P: usize, const VECTORS: bool>(
     let ld_square = const { square_ld(P) as u32 };
     let mut basis = Basis::<T, P>::identity(tile, square, ld_square);
 
-    let mut sweeps = 0;
+    let mut left = max_sweeps * n.div_ceil(2);
     let coupled = loop {
         let coupled = ring.coupled();
         let converged = !tile.any(coupled != 0);
-        if !warp::warp_vote_any(warp::FULL_MASK, !converged) || sweeps == max_sweeps {
+        if !warp::warp_vote_any(warp::FULL_MASK, !converged) || left == 0 {
             break coupled;
         }
-        ring.sweep::<VECTORS>(Rotations::new(numbers), &mut basis, converged);
-        sweeps += 1;
+        ring.turn_pairs::<VECTORS>(Rotations::new(numbers), &mut basis, converged, &mut left);
     };
     let coupled = tile.reduce(coupled, |x, y| x + y);
 
-    // Column k of the matrix stands at position `place(k)`: each sweep reverses those that take part.
-    let players = ring.players();
-    let place = |k: u32| if sweeps % 2 == 1 && k < players { players - 1 - k } else { k };
     tile.sync();
     ring.store_diagonal(numbers);
     if VECTORS {
-        basis.store(place);
+        basis.store(|k| ring.column_at(k));
     }
     tile.sync();
-    let d = numbers.get(place(rank));
+    let d = numbers.get(ring.position_of(rank));
     let position = ascending_position(tile, n, d);
     let failed = bad || coupled != 0;
     if VECTORS {

@@ -97,21 +97,6 @@ impl<T: Scalar, const P: usize> Basis<T, P> {
         }
     }
 
-    /// The same where no pair is turned.
-    #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    pub fn swap<const ODD: bool>(&mut self, players: u32) {
-        for k in 0..P / 2 {
-            let (p, q) = pair::<P, ODD>(k);
-            if p < q && (q as u32) < players {
-                let (x, y) = (self.get(p), self.get(q));
-                self.set(p, y);
-                self.set(q, x);
-            }
-        }
-        self.close_ring::<ODD>();
-    }
-
     /// The quarter turn and swap of the last position with the first one leaves a change of sign.
     #[inline(always)]
     fn close_ring<const ODD: bool>(&mut self) {

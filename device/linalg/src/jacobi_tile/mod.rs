@@ -57,8 +57,10 @@ pub struct Ring<T: Scalar, const P: usize> {
     tile: Tile,
     /// Columns that take part, a whole number of pairs.
     players: u32,
-    /// Rounds so far, modulo `P`.
+    /// Rounds so far, modulo 2^32 for positions on the ring.
     round: u32,
+    /// Rounds so far, modulo twice the players.
+    laps: u32,
     pivot: Pivot<T>,
     blocks: [Block<T>; MAX_SLOTS],
 }
@@ -71,7 +73,7 @@ impl<T: Scalar, const P: usize> Ring<T, P> {
         let nothing = Block { pp: T::ZERO, pq: T::ZERO, qp: T::ZERO, qq: T::ZERO };
         let pivot = Pivot { d_p: <T::Real as Real>::ZERO, d_q: <T::Real as Real>::ZERO, a: T::ZERO };
         let blocks = [nothing; MAX_SLOTS];
-        let mut ring = Ring { tile, players: (n + 1) & !1, round: 0, pivot, blocks };
+        let mut ring = Ring { tile, players: (n + 1) & !1, round: 0, laps: 0, pivot, blocks };
         let row = ring.position();
         ring.pivot.d_p = element(row, row).re();
         ring.pivot.d_q = element(row + 1, row + 1).re();
@@ -88,10 +90,27 @@ impl<T: Scalar, const P: usize> Ring<T, P> {
         ring
     }
 
-    /// Columns that take part: after a sweep, column `k` of `players` is where column `players - 1 - k` was.
+    /// Where column `k` of the input stands after the rounds so far, an even number.
     #[inline(always)]
-    pub fn players(&self) -> u32 {
-        self.players
+    pub fn position_of(&self, k: u32) -> u32 {
+        self.circle(k, self.laps)
+    }
+
+    /// Which column of the input stands at position `k` now: the inverse of [`Ring::position_of`].
+    #[inline(always)]
+    pub fn column_at(&self, k: u32) -> u32 {
+        self.circle(k, 2 * self.players - self.laps)
+    }
+
+    /// Where column `k` goes in `rounds` (even) rounds: up by one a round from an even position, a rest at the end,
+    /// down and a rest again.
+    #[inline(always)]
+    fn circle(&self, k: u32, rounds: u32) -> u32 {
+        let circle = 2 * self.players;
+        let at = rounds + if k & 1 == 0 { k } else { circle - 1 - k };
+        let at = if at >= circle { at - circle } else { at };
+        let at = if at < self.players { at } else { circle - 1 - at };
+        if k < self.players { at } else { k }
     }
 
     /// Index of this lane's pair.
@@ -155,24 +174,31 @@ impl<T: Scalar, const P: usize> Ring<T, P> {
         count
     }
 
-    /// One sweep; `basis` (if `VECTORS`) follows. Where `converged`, which is uniform in the tile, nothing is turned.
+    /// Turns pairs until no lane of the warp turned one in two rounds on end, or `left` pairs of rounds are spent;
+    /// `basis` (if `VECTORS`) follows. Where `converged`, which is uniform in the tile, nothing is turned.
     ///
     /// Every lane of the warp calls it, with the same `n`.
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    pub fn sweep<const VECTORS: bool>(
+    pub fn turn_pairs<const VECTORS: bool>(
         &mut self,
         rotations: Rotations<T, P>,
         basis: &mut Basis<T, P>,
         converged: bool,
+        left: &mut u32,
     ) {
-        for _ in 0..self.players / 2 {
-            self.turn::<VECTORS, false>(rotations, basis, converged);
-            self.turn::<VECTORS, true>(rotations, basis, converged);
+        loop {
+            let even = self.turn::<VECTORS, false>(rotations, basis, converged);
+            let odd = self.turn::<VECTORS, true>(rotations, basis, converged);
+            self.laps = if self.laps + 2 == 2 * self.players { 0 } else { self.laps + 2 };
+            *left -= 1;
+            if !warp::warp_vote_any(warp::FULL_MASK, even || odd) || *left == 0 {
+                return;
+            }
         }
     }
 
-    /// One round.
+    /// One round; returns whether this lane's pair was turned.
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
     fn turn<const VECTORS: bool, const ODD: bool>(
@@ -180,8 +206,7 @@ impl<T: Scalar, const P: usize> Ring<T, P> {
         rotations: Rotations<T, P>,
         basis: &mut Basis<T, P>,
         converged: bool,
-    ) {
-        let tile = self.tile;
+    ) -> bool {
         let rotations = rotations.of_round(ODD as u32);
         let position = self.position();
         let turn = if position + 1 >= self.players {
@@ -195,21 +220,17 @@ impl<T: Scalar, const P: usize> Ring<T, P> {
         if !self.second_half() {
             rotations.set(position / 2, own);
         }
-        let any = warp::warp_vote_any(warp::FULL_MASK, active);
-        tile.sync();
+        self.tile.sync();
         for slot in 0..const { slots(P) } {
             let other = rotations.get(self.position_at(self.offset(slot)) / 2);
             self.blocks[slot] = self.blocks[slot].turn(own, other);
         }
         self.pass_on();
-        self.round = (self.round + 1) & (P as u32 - 1);
+        self.round += 1;
         if VECTORS {
-            if any {
-                basis.turn::<ODD>(rotations, self.players);
-            } else {
-                basis.swap::<ODD>(self.players);
-            }
+            basis.turn::<ODD>(rotations, self.players);
         }
+        active
     }
 
     /// Swaps each pair and forms the next ones: `p` stays, `q` comes from the next lane.
