@@ -114,14 +114,15 @@ pub unsafe fn syev_jacobi<T: Scalar, const P: usize, const VECTORS: bool>(
     let failed = bad || coupled != 0;
     if VECTORS {
         let columns = Columns { first: square, ld: ld_square };
-        columns.write::<P>(tile, matrix, items, position, live && !failed);
+        // Whether a zero is -0 may depend on the item's neighbours: it becomes positive.
+        columns.write_each::<P>(tile, matrix, items, (position, live && !failed), |x| x + T::ZERO);
     }
     if live {
         let values = w.at(item as usize * n as usize);
         if failed {
             write_nan::<T, VECTORS>(rank, matrix, values, items);
         } else if rank < n {
-            // Two steps: the product of both powers of two may be past the largest number. A zero is positive.
+            // Two steps: the product of both powers of two may be past the largest number. Zeros as above.
             let x = d * up.recip() * scale.recip() + <T::Real as Real>::ZERO;
             values.set(position as usize, x);
         }
