@@ -89,6 +89,9 @@ fn all_orders<T: Scalar>(queue: &Queue, jobz: Jobz) -> Vec<Outcome> {
     for (n, batch) in [(7, 33), (15, 17), (31, 9)] {
         outcomes.push(solved::<T>(queue, "cta_fused", n, batch, jobz));
     }
+    for (n, batch) in [(3, 9), (7, 5), (15, 3), (32, 2)] {
+        outcomes.push(solved::<T>(queue, "jacobi", n, batch, jobz));
+    }
     outcomes
 }
 

@@ -46,6 +46,11 @@ impl Arm {
         self.route != "cta" && !self.is_vendor()
     }
 
+    /// Whether small eigenvalues of graded positive definite input are accurate relative to themselves.
+    pub fn keeps_small_values(&self) -> bool {
+        ["jacobi", "thread"].contains(&self.route)
+    }
+
     pub fn pin(&self) -> Pin {
         Pin::parse(&OPERATION, self.route).expect("a family of syev")
     }

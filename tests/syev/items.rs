@@ -222,16 +222,16 @@ pub fn large_batches<T: Scalar>(arm: Arm) {
     }
 }
 
-/// Every run of 64 items has the bits of the reference.
-fn same_runs<T: Scalar>(context: &str, solved: &Eigh<T>, reference: &Eigh<T>) {
+/// Every run of as many items as the reference has its bits.
+pub fn same_runs<T: Scalar>(context: &str, solved: &Eigh<T>, reference: &Eigh<T>) {
     assert_eq!(solved.failed(), 0, "{context}");
     let expected = bits(&reference.values);
     for (k, run) in solved.values.chunks(expected.len()).enumerate() {
-        assert_eq!(bits(run), expected[..run.len()], "{context}: values from item {}", 64 * k);
+        assert_eq!(bits(run), expected[..run.len()], "{context}: values of run {k}");
     }
     let (Some(v), Some(few)) = (&solved.vectors, &reference.vectors) else { return };
     let expected = bits(few.as_slice());
     for (k, run) in v.as_slice().chunks(expected.len()).enumerate() {
-        assert_eq!(bits(run), expected[..run.len()], "{context}: vectors from item {}", 64 * k);
+        assert_eq!(bits(run), expected[..run.len()], "{context}: vectors of run {k}");
     }
 }

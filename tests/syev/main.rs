@@ -9,9 +9,12 @@ mod support;
 mod arms;
 mod checks;
 mod contract;
+mod graded;
 mod items;
+mod molecules;
 mod named;
 mod precise;
+mod reported;
 
 use batchlas::{Complex, Device};
 
@@ -36,6 +39,11 @@ macro_rules! arm {
                 gaps_and_guards_stay, empty_shapes, one_by_one, many_items, large_batches
             });
             arm!(@each $t: named::{diagonals, small_real, adjacency_of_33, near_singular_in_turns});
+            arm!(@each $t: reported::{
+                graphs_of_20, one_nan_among_many, a_moment_of_the_normal_distribution, batches_beyond_limits
+            });
+            arm!(@each $t: graded::{small_values_keep_their_digits});
+            arm!(@each $t: molecules::{every_molecule});
         }
     };
     (@each $t:ty: $module:ident::{$($test:ident),*}) => {
@@ -59,12 +67,16 @@ arms! {
     simt_cta: Device::Simt, "cta";
     #[cfg(feature = "simt")]
     simt_cta_fused: Device::Simt, "cta_fused";
+    #[cfg(feature = "simt")]
+    simt_jacobi: Device::Simt, "jacobi";
     #[cfg(feature = "cuda")]
     cuda_thread: Device::Cuda(0), "thread";
     #[cfg(feature = "cuda")]
     cuda_cta: Device::Cuda(0), "cta";
     #[cfg(feature = "cuda")]
     cuda_cta_fused: Device::Cuda(0), "cta_fused";
+    #[cfg(feature = "cuda")]
+    cuda_jacobi: Device::Cuda(0), "jacobi";
     #[cfg(feature = "vendor")]
     cuda_vendor: Device::Cuda(0), "vendor";
     #[cfg(feature = "vendor")]

@@ -8,6 +8,7 @@
 //! | [`rows`] | lanes that hold several rows |
 //! | [`steqr_cta`] | implicit QL by the lanes of a tile |
 //! | [`jacobi`] | cyclic Jacobi in the registers of a thread |
+//! | [`jacobi_tile`] | cyclic Jacobi by the lanes of a tile |
 //! | [`layout`], [`load`], [`output`] | where a tile finds its item; the way in; sorting, signs |
 // Index loops: an iterator by value would put a register array into local memory.
 #![allow(clippy::needless_range_loop)]
@@ -15,6 +16,7 @@
 
 pub mod givens;
 pub mod jacobi;
+pub mod jacobi_tile;
 pub mod layout;
 pub mod load;
 pub mod output;

@@ -1,4 +1,4 @@
-//! Reads a symmetric or Hermitian matrix from one triangle into rows, one or several a lane.
+//! Reads a symmetric or Hermitian matrix from one triangle, into rows or into shared memory.
 
 use crate::layout::Items;
 use crate::reduce::fence_wide;
@@ -99,6 +99,48 @@ pub fn largest_element<T: Scalar, const P: usize, const R: usize>(
             // Parts one by one: the sum of two finite ones may overflow.
             finite &= rows[r][c].re().is_finite() && rows[r][c].im().is_finite();
             largest = largest.max(rows[r][c].re().abs()).max(rows[r][c].im().abs());
+        }
+    }
+    let bad = tile.any(!finite);
+    let largest = tile.reduce(largest, Real::max);
+    if bad { None } else { Some(largest) }
+}
+
+/// Leading dimension of [`load_square`]: odd, so that rows and columns meet different banks.
+pub const fn square_ld(p: usize) -> usize {
+    p + 1
+}
+
+/// Leaves the full matrix in shared memory, `p` columns [`square_ld`] apart, zero past `n`; returns the magnitude of
+/// the largest element, or `None` where one is not finite. An item that is not `live` is zero. Lane = row.
+///
+/// Only one triangle is read, each column by consecutive lanes, and of the diagonal only the real part. No barrier
+/// follows.
+#[inline(always)]
+#[cfg_attr(not(target_os = "cuda"), track_caller)]
+pub fn load_square<T: Scalar, const P: usize>(
+    tile: Tile,
+    matrix: GlobalMut<T>,
+    items: Items,
+    (upper, live): (bool, bool),
+    square: Shared<T>,
+) -> Option<T::Real> {
+    let mut elements = [T::ZERO; P];
+    let row = tile.rank() as usize;
+    let there = Items { n: if live { items.n } else { 0 }, ..items };
+    read_triangle(row, matrix, there, upper, &mut elements);
+    let ld = const { square_ld(P) };
+    let mut finite = true;
+    let mut largest = <T::Real as Real>::ZERO;
+    for c in 0..P {
+        let x = elements[c];
+        // Parts one by one: the sum of two finite ones may overflow.
+        finite &= x.re().is_finite() && x.im().is_finite();
+        largest = largest.max(x.re().abs()).max(x.im().abs());
+        let stored = if upper { row <= c } else { row >= c };
+        if stored {
+            square.set((c * ld + row) as u32, x);
+            square.set((row * ld + c) as u32, x.conj());
         }
     }
     let bad = tile.any(!finite);

@@ -71,6 +71,19 @@ impl<T: Scalar> Columns<T> {
         position: u32,
         live: bool,
     ) {
+        self.write_each::<P>(tile, matrix, items, (position, live), |x| x);
+    }
+
+    /// The same with `finish` applied to each component.
+    #[inline(always)]
+    pub fn write_each<const P: usize>(
+        self,
+        tile: Tile,
+        matrix: GlobalMut<T>,
+        items: Items,
+        (position, live): (u32, bool),
+        finish: impl Fn(T) -> T,
+    ) {
         let rank = tile.rank();
         let phase = column_phase(self.first.at(rank * self.ld), 1, P as u32, rank);
         for j in 0..items.n {
@@ -81,7 +94,7 @@ impl<T: Scalar> Columns<T> {
                 let x = self.first.get(j * self.ld + rank).mul(factor);
                 // The largest component is real by construction, up to a rounding error that goes here.
                 let x = if rank == largest { T::from_real(x.re()) } else { x };
-                matrix.set(target as usize * items.ld as usize + rank as usize, x);
+                matrix.set(target as usize * items.ld as usize + rank as usize, finish(x));
             }
         }
     }

@@ -22,6 +22,8 @@ mod cta;
 mod cta_fused;
 mod decide;
 mod family;
+#[cfg(feature = "kernels")]
+mod jacobi;
 mod problem;
 #[cfg(feature = "kernels")]
 mod small;
@@ -62,7 +64,12 @@ pub static OPERATION: Operation = Operation {
             params: &[Param::Named { name: "warps", min: 1, max: 4 }],
         },
         Family { name: "cta_fused", kind: Kind::Native, params: &[] },
-        Family { name: "jacobi", kind: Kind::Native, params: &[] },
+        Family {
+            name: "jacobi",
+            kind: Kind::Native,
+            // Warps a block.
+            params: &[Param::Named { name: "warps", min: 1, max: 4 }],
+        },
         Family { name: "block", kind: Kind::Native, params: &[] },
         Family {
             name: "blocked",

@@ -2,6 +2,7 @@
 //!
 //! | kernel | what it does |
 //! |---|---|
+//! | [`syev_jacobi`] | solves one matrix a tile by Jacobi, accurate on graded positive definite input |
 //! | [`syev_thread`] | solves one tiny matrix a thread by Jacobi |
 //! | [`sytrd_cta`] | reduces each matrix to tridiagonal form, in place |
 //! | [`syev_cta_fused`] | does all of it in one launch |
@@ -11,6 +12,7 @@
 
 pub mod syev_cta;
 pub mod syev_cta_fused;
+pub mod syev_jacobi;
 pub mod syev_thread;
 pub mod sytrd_cta;
 
@@ -19,6 +21,7 @@ pub mod sytrd_cta;
 pub static KERNELS: &[&cuda_std::launch::KernelInfo] = &[
     &syev_cta::syev_cta::KERNEL,
     &syev_cta_fused::syev_cta_fused::KERNEL,
+    &syev_jacobi::syev_jacobi::KERNEL,
     &syev_thread::syev_thread::KERNEL,
     &sytrd_cta::sytrd_cta::KERNEL,
 ];
