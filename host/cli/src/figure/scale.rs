@@ -44,7 +44,11 @@ impl Ticks {
         if low > high {
             return None;
         }
-        let least = if scale == Scale::Log { 0.3 } else { 1e-9 + 0.1 * low.abs().max(high.abs()) };
+        let least = match scale {
+            Scale::Log => 0.3,
+            Scale::Linear if low == 0.0 && high == 0.0 => 1.0,
+            Scale::Linear => 0.1 * low.abs().max(high.abs()),
+        };
         let margin = (0.05 * (high - low)).max(if high - low < least { least } else { 0.0 });
         let range = low - margin..high + margin;
         let wanted: Vec<f64> = wanted.into_iter().map(|x| scale.place(x)).filter(|x| x.is_finite()).collect();
@@ -92,7 +96,7 @@ fn linear(range: &Range<f64>) -> Vec<f64> {
     let power = 10f64.powf(rough.log10().floor());
     let step = [1.0, 2.0, 5.0, 10.0].into_iter().map(|x| x * power).find(|x| *x >= rough).unwrap_or(rough);
     let first = (range.start / step).ceil() as i64;
-    (first..).map(|k| k as f64 * step).take_while(|x| *x <= range.end).take(3 * MOST).collect()
+    (first..).map(|k| k as f64 * step).take_while(|x| *x < range.end).take(3 * MOST).collect()
 }
 
 /// Powers of ten, with 2 and 5 times these where the range is short.
