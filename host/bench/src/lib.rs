@@ -20,6 +20,7 @@ pub mod statistics;
 
 mod hash;
 mod matrix;
+mod quad;
 mod steqr;
 mod syev;
 

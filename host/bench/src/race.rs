@@ -41,8 +41,8 @@ impl Measured {
             ("orthogonality", self.orthogonality),
             ("eigenvalue error", self.value_error),
         ];
-        // Written so that a NaN is a fault.
-        let wrong = figures.into_iter().find(|(_, x)| x.is_some_and(|x| !(x <= limit)));
+        let is_wrong = |x: f64| x.is_nan() || x > limit;
+        let wrong = figures.into_iter().find(|(_, x)| x.is_some_and(is_wrong));
         wrong.map(|(name, x)| {
             format!("wrong result: {name} {:.3e}, at most {limit} is right", x.unwrap_or(f64::NAN))
         })

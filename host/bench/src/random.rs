@@ -1,5 +1,8 @@
 //! A small generator with a seed: the same input on every machine.
 
+// Matrices are indexed as the formulas are.
+#![allow(clippy::needless_range_loop)]
+
 use crate::matrix::Matrix;
 
 /// xorshift64* from a seed.

@@ -1,5 +1,6 @@
 //! Rows of a bench, as JSON lines.
 
+use std::collections::HashMap;
 use std::path::Path;
 
 use batchlas::measure::{SPREAD_LIMIT, Times};
@@ -160,11 +161,33 @@ impl Row {
     }
 }
 
-/// The time of the faster routine of the vendor in the cell of `row`, of those that are to be trusted.
-pub fn vendor_ms(rows: &[Row], row: &Row) -> Option<f64> {
-    let cell = |r: &Row| (r.op.clone(), r.dtype.clone(), r.n, r.batch, r.jobz.clone(), r.layout.clone());
-    let of_cell = rows.iter().filter(|r| r.is_vendor() && cell(r) == cell(row));
-    of_cell.filter_map(Row::trusted_ms).min_by(f64::total_cmp)
+/// The times of the vendor's faster routine in each cell of a run, of those that are to be trusted.
+#[derive(Clone, Debug, Default)]
+pub struct VendorTimes(HashMap<CellKey, f64>);
+
+/// Operation, type, n, batch, jobz, layout.
+type CellKey = (String, String, usize, usize, String, String);
+
+fn cell_key(row: &Row) -> CellKey {
+    (row.op.clone(), row.dtype.clone(), row.n, row.batch, row.jobz.clone(), row.layout.clone())
+}
+
+impl VendorTimes {
+    /// Of these rows.
+    pub fn of(rows: &[Row]) -> Self {
+        let mut times = HashMap::new();
+        for row in rows.iter().filter(|row| row.is_vendor()) {
+            let Some(ms) = row.trusted_ms() else { continue };
+            let least = times.entry(cell_key(row)).or_insert(ms);
+            *least = ms.min(*least);
+        }
+        VendorTimes(times)
+    }
+
+    /// The vendor's time in the cell of a row over the row's own.
+    pub fn ratio(&self, row: &Row) -> Option<f64> {
+        self.0.get(&cell_key(row)).zip(row.trusted_ms()).map(|(vendor, own)| vendor / own)
+    }
 }
 
 /// A file of rows, of one kind.
@@ -248,8 +271,9 @@ mod tests {
         let wide = timed("vendor:other", &[1e-3, 1.2e-3, 1.4e-3]);
         let other = Row { n: 9, ..timed("vendor:syevj", &[1e-3; 3]) };
         let own = timed("cta", &[1e-3; 3]);
-        assert_eq!(vendor_ms(&[slow, fast, wide, other, own.clone()], &own), Some(2.0));
-        assert_eq!(vendor_ms(std::slice::from_ref(&own), &own), None);
+        assert_eq!(VendorTimes::of(&[slow, fast, wide.clone(), other]).ratio(&own), Some(2.0));
+        assert_eq!(VendorTimes::of(std::slice::from_ref(&own)).ratio(&own), None);
+        assert_eq!(VendorTimes::of(&[timed("vendor:xsyev", &[3e-3; 3])]).ratio(&wide), None);
     }
 
     #[test]

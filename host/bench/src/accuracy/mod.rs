@@ -339,6 +339,45 @@ mod tests {
         assert_eq!(all.iter().find(|s| s.class == "clustered"), few.first());
     }
 
+    /// An input whose solve comes out with one eigenvalue of one item a unit in the last place higher.
+    struct Nudged(Dense<f64>);
+
+    impl Input for Nudged {
+        type Scalar = f64;
+        fn items(&self) -> &[Item] {
+            self.0.items()
+        }
+        fn exact(&self) -> &[f64] {
+            self.0.exact()
+        }
+        fn hash(&self, at: usize) -> String {
+            self.0.hash(at)
+        }
+        fn solve(&self, queue: &Queue, pin: &Pin, jobz: Jobz) -> Result<Solved<f64>> {
+            let mut solved = self.0.solve(queue, pin, jobz)?;
+            solved.values[7] = solved.values[7].next_up();
+            Ok(solved)
+        }
+        fn quality(&self, at: usize, values: &[f64], vectors: &[f64]) -> Result<check::Quality> {
+            self.0.quality(at, values, vectors)
+        }
+    }
+
+    #[test]
+    fn one_unit_in_the_last_place_of_one_value_is_found_by_the_comparison() {
+        use crate::compare::{Rule, compare};
+        use crate::row::Read;
+        let queue = Queue::cpu();
+        let provenance = Provenance::of(&queue);
+        let study = study(Op::Syev, Dtype::F64, 5);
+        let run = |input: &dyn Fn() -> Result<Found>| Read::Accuracy(input().unwrap().samples);
+        let plain = run(&|| study.over(&Dense::<f64>::new(&study)?, &queue, &provenance));
+        let nudged = run(&|| study.over(&Nudged(Dense::new(&study)?), &queue, &provenance));
+        let report = compare(&plain, &nudged, &Rule::default(), 1).unwrap();
+        let flags: Vec<&str> = report.pairs.iter().filter_map(|pair| pair.flag.as_deref()).collect();
+        assert_eq!(flags, ["other bits: random 1"], "{report:?}");
+    }
+
     #[test]
     fn families_that_cannot_run_are_named_if_they_were() {
         let queue = Queue::cpu();

@@ -96,7 +96,7 @@ pub fn compare(first: &Read, second: &Read, rule: &Rule, seed: u64) -> Result<Re
 }
 
 /// The rows of each key, in the order of the keys' first rows.
-fn by_key<'a, T>(rows: &'a [T], key: impl Fn(&T) -> String) -> Vec<(String, Vec<&'a T>)> {
+fn by_key<T>(rows: &[T], key: impl Fn(&T) -> String) -> Vec<(String, Vec<&T>)> {
     let mut groups: Vec<(String, Vec<&T>)> = vec![];
     let mut places = std::collections::HashMap::new();
     for row in rows {

@@ -1,7 +1,7 @@
 //! The rows of a bench as figures: time against n, ratio to the vendor, throughput against the batch.
 
 use batchlas_bench::Row;
-use batchlas_bench::row::vendor_ms;
+use batchlas_bench::row::VendorTimes;
 
 use crate::figure::{Axis, Figure, Panel, Scale, Series};
 
@@ -101,8 +101,8 @@ fn times(rows: &[Row]) -> Vec<Panel> {
 }
 
 fn ratios(rows: &[Row]) -> Vec<Panel> {
-    let ratio = |r: &Row| vendor_ms(rows, r).zip(r.trusted_ms()).map(|(vendor, own)| vendor / own);
-    over_orders(rows, "vendor's time over the arm's", Some((1.0, "the vendor")), ratio)
+    let vendor = VendorTimes::of(rows);
+    over_orders(rows, "vendor's time over the arm's", Some((1.0, "the vendor")), |r| vendor.ratio(r))
 }
 
 fn counts(rows: &[Row]) -> Vec<Panel> {

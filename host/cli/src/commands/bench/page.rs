@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use batchlas_bench::row::vendor_ms;
+use batchlas_bench::row::VendorTimes;
 use batchlas_bench::{Provenance, Row};
 
 use super::figures;
@@ -76,9 +76,10 @@ fn table(rows: &[Row]) -> String {
         let _ = write!(html, "<th{}>{name}</th>", class(at));
     }
     html += "<th class=\"text\">remark</th></tr></thead>\n<tbody>\n";
+    let vendor = VendorTimes::of(rows);
     for row in rows {
         html += "<tr>";
-        for (at, cell) in cells(row, vendor_ms(rows, row)).iter().enumerate() {
+        for (at, cell) in cells(row, &vendor).iter().enumerate() {
             let _ = write!(html, "<td{}>{}</td>", class(at), escaped(cell));
         }
         let _ = writeln!(html, "<td class=\"remark\">{}</td></tr>", escaped(&remark(row)));

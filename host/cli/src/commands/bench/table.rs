@@ -1,7 +1,7 @@
 //! The rows of a bench as a table.
 
 use batchlas_bench::grid::{Batches, Grid};
-use batchlas_bench::row::vendor_ms;
+use batchlas_bench::row::VendorTimes;
 use batchlas_bench::{Provenance, Row};
 
 use crate::table::Table;
@@ -42,8 +42,9 @@ pub(super) fn table(rows: &[Row]) -> String {
     let mut header = HEADER.to_vec();
     header.push("remark");
     let mut table = Table::new(&header, LEFT);
+    let vendor = VendorTimes::of(rows);
     for row in rows {
-        let mut cells = cells(row, vendor_ms(rows, row)).to_vec();
+        let mut cells = cells(row, &vendor).to_vec();
         cells.push(short(&remark(row)));
         table.row(cells);
     }
@@ -51,11 +52,11 @@ pub(super) fn table(rows: &[Row]) -> String {
 }
 
 /// The figures of a row; those of an arm that is dropped are not shown.
-pub(super) fn cells(row: &Row, vendor: Option<f64>) -> [String; 12] {
+pub(super) fn cells(row: &Row, vendor: &VendorTimes) -> [String; 12] {
     let none = || "-".to_owned();
     let ms = row.trusted_ms();
     let ns = row.ns.filter(|_| ms.is_some());
-    let ratio = vendor.zip(ms).map(|(vendor, own)| vendor / own);
+    let ratio = vendor.ratio(row);
     let figure = |x: Option<f64>| x.map_or_else(none, |x| format!("{x:.2}"));
     [
         row.dtype.clone(),
@@ -124,7 +125,7 @@ fn counters(rows: &[Row]) -> String {
             [c.launches, c.collectives, c.barriers, c.bank_conflicts, c.shared_accesses, c.global_accesses];
         let shown = |x: u64| if row.counters.is_some() { x.to_string() } else { "-".to_owned() };
         let sectors = c.global_sectors as f64 / c.global_accesses.max(1) as f64;
-        let [dtype, jobz, layout, route, n, batch, .., residual, _] = cells(row, None);
+        let [dtype, jobz, layout, route, n, batch, .., residual, _] = cells(row, &VendorTimes::default());
         let mut cells = vec![dtype, jobz, layout, route, n, batch];
         cells.extend(counts.map(shown));
         cells.push(if row.counters.is_some() { format!("{sectors:.2}") } else { "-".to_owned() });
