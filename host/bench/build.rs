@@ -14,7 +14,7 @@ fn main() {
     println!("cargo::rerun-if-changed=../../host");
     println!("cargo::rerun-if-changed=../../device");
     let commit = std::env::var("BATCHLAS_COMMIT").ok().or_else(described).unwrap_or_default();
-    println!("cargo::rustc-env=BATCHLAS_BUILD_COMMIT={commit}");
+    println!("cargo::rustc-env=BUILD_COMMIT={commit}");
 }
 
 fn described() -> Option<String> {

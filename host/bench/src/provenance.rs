@@ -39,7 +39,7 @@ impl Provenance {
             driver: measure::driver(),
             tool_chain: measure::tool_chain().map(str::to_owned),
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            commit: env!("BATCHLAS_BUILD_COMMIT").to_owned(),
+            commit: env!("BUILD_COMMIT").to_owned(),
             date: now(),
         }
     }
