@@ -285,7 +285,8 @@ mod tests {
 
     #[test]
     fn what_is_committed_can_be_read_and_is_embedded() {
-        let source = std::fs::read_to_string(root().join("host/cli/src/commands/kernels/figures.rs")).unwrap();
+        let source =
+            std::fs::read_to_string(root().join("host/cli/src/commands/kernels/figures.rs")).unwrap();
         let files: Vec<PathBuf> =
             std::fs::read_dir(folder()).unwrap().map(|entry| entry.unwrap().path()).collect();
         assert!(!files.is_empty());
