@@ -131,8 +131,8 @@ fn total(launches: &[batchlas::LaunchRecord]) -> Counters {
         sum.collectives += c.collectives;
         sum.barriers += c.barriers;
         sum.bank_conflicts += c.bank_conflicts;
-        sum.shared_accesses += c.shared_accesses;
-        sum.global_accesses += c.global_accesses;
+        sum.shared_warp_accesses += c.shared_warp_accesses;
+        sum.global_warp_accesses += c.global_warp_accesses;
         sum.global_sectors += c.global_sectors;
     }
     sum

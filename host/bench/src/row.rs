@@ -91,9 +91,9 @@ pub struct Counters {
     /// Extra passes over the banks of shared memory.
     pub bank_conflicts: u64,
     /// Accesses of warps to shared memory.
-    pub shared_accesses: u64,
+    pub shared_warp_accesses: u64,
     /// Accesses of warps to global memory.
-    pub global_accesses: u64,
+    pub global_warp_accesses: u64,
     /// Sectors of 32 bytes that those touched.
     pub global_sectors: u64,
 }

@@ -59,6 +59,8 @@ fn a_bench_under_the_executor_counts_and_has_no_times() {
     assert_eq!(rows.len(), 2);
     for row in &rows {
         assert!(row["counters"]["collectives"].as_u64().unwrap() > 0 && row.get("ms").is_none(), "{row}");
+        let of = |name: &str| row["counters"][name].as_u64().unwrap();
+        assert!(of("global_sectors") >= of("global_warp_accesses"), "an access touches a sector: {row}");
     }
     let again = command.replace("s.jsonl", "t.jsonl");
     lab.run(&again).ok();

@@ -27,6 +27,9 @@ pub(super) const LEFT: usize = 4;
 
 /// What is measured, and where.
 pub(super) fn heading(grid: &Grid, provenance: &Provenance) -> String {
+    if provenance.device == "simt" {
+        return format!("{} on simt\n", grid.op);
+    }
     let rounds = match grid.batches {
         Batches::Auto => format!("batches searched for, up to {} rounds each", grid.effort.rounds),
         Batches::List(_) => format!("up to {} rounds a cell", grid.effort.rounds),
@@ -112,8 +115,8 @@ fn counters(rows: &[Row]) -> String {
         "collectives",
         "barriers",
         "bank conflicts",
-        "shared accesses",
-        "global accesses",
+        "shared accesses of warps",
+        "global accesses of warps",
         "sectors an access",
         "residual",
         "remark",
@@ -121,10 +124,16 @@ fn counters(rows: &[Row]) -> String {
     let mut table = Table::new(&header, LEFT);
     for row in rows {
         let c = row.counters.unwrap_or_default();
-        let counts =
-            [c.launches, c.collectives, c.barriers, c.bank_conflicts, c.shared_accesses, c.global_accesses];
+        let counts = [
+            c.launches,
+            c.collectives,
+            c.barriers,
+            c.bank_conflicts,
+            c.shared_warp_accesses,
+            c.global_warp_accesses,
+        ];
         let shown = |x: u64| if row.counters.is_some() { x.to_string() } else { "-".to_owned() };
-        let sectors = c.global_sectors as f64 / c.global_accesses.max(1) as f64;
+        let sectors = c.global_sectors as f64 / c.global_warp_accesses.max(1) as f64;
         let [dtype, jobz, layout, route, n, batch, .., residual, _] = cells(row, &VendorTimes::default());
         let mut cells = vec![dtype, jobz, layout, route, n, batch];
         cells.extend(counts.map(shown));
