@@ -18,6 +18,7 @@ pub mod linalg;
 pub mod measure;
 pub mod ops;
 pub mod routes;
+pub mod trace;
 #[cfg(feature = "vendor")]
 pub mod vendor;
 

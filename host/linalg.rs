@@ -122,7 +122,10 @@ fn solve_parts<T: Scalar>(
     let workspace = decided.plan(batch, &Target::of(queue))?.workspace_bytes.div_ceil(batch.max(1));
     let arrays = n * n * size_of::<T>() + n * size_of::<T::Real>() + size_of::<i32>();
     let part = part_items(queue, batch, arrays + workspace)?;
-    in_parts(batch, part, |first, count| solve_part(queue, a, first, count, &decided, &mut out))?;
+    let name = || format!("eigh {} {jobz} n={n} batch={batch}", T::DTYPE);
+    queue.traced_call(name, || {
+        in_parts(batch, part, |first, count| solve_part(queue, a, first, count, &decided, &mut out))
+    })?;
     Ok(out.into_eigh(decided.decision))
 }
 

@@ -96,6 +96,22 @@ fn timed(queue: &Queue, arm: &mut dyn Arm) -> Result<f64> {
     Ok(after.since(&before)?.as_secs_f64())
 }
 
+/// The newest CUDA of this machine's driver, as `13.0`; `None` without a driver or without the feature `cuda`.
+pub fn driver() -> Option<String> {
+    #[cfg(feature = "cuda")]
+    return crate::cuda::driver_version().ok().map(|v| format!("{}.{}", v / 1000, v % 1000 / 10));
+    #[cfg(not(feature = "cuda"))]
+    None
+}
+
+/// What compiled the kernels; `None` without the feature `cuda`.
+pub fn tool_chain() -> Option<&'static str> {
+    #[cfg(feature = "cuda")]
+    return Some(crate::cuda::tool_chain());
+    #[cfg(not(feature = "cuda"))]
+    None
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

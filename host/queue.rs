@@ -15,6 +15,9 @@ use crate::device::{Device, Limits};
 use crate::error::{Error, Result};
 use crate::memory::host::HostMemory;
 use crate::memory::{DeviceBuffer, DeviceElement, Memory, byte_count};
+use crate::trace::Trace;
+#[cfg(feature = "kernels")]
+use crate::trace::{Kind, Label};
 
 /// An ordered stream of work on one device, the kernel modules that it has
 /// loaded and its workspace.
@@ -30,6 +33,7 @@ pub struct Queue {
     arena: RefCell<Option<DeviceBuffer<u8>>>,
     #[cfg(feature = "vendor")]
     vendor: std::cell::OnceCell<crate::vendor::Handle>,
+    trace: Trace,
     backend: Backend,
 }
 
@@ -88,6 +92,7 @@ impl Queue {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             device,
             arena: RefCell::new(None),
+            trace: Trace::default(),
             #[cfg(feature = "vendor")]
             vendor: std::cell::OnceCell::new(),
             backend,
@@ -202,14 +207,20 @@ impl Queue {
             });
         };
         crate::launch::check(&config, call, &limits)?;
-        match &self.backend {
+        let label = || Label {
+            grid: Some(config.grid),
+            block: Some(config.block),
+            shared_bytes: Some(config.shared_bytes),
+            ..Label::named(call.entry.name)
+        };
+        self.traced(Kind::Kernel, label, || match &self.backend {
             Backend::Cpu => unreachable!("the CPU has no limits"),
             #[cfg(feature = "simt")]
             Backend::Simt(queue) => queue.launch(&config, call),
             #[cfg(feature = "cuda")]
             // SAFETY: the caller answers for buffers and kernel.
             Backend::Cuda(queue) => unsafe { queue.launch(&config, call) },
-        }
+        })
     }
 
     /// Loads every kernel of this library and tells what the driver made of it;
@@ -230,6 +241,11 @@ impl Queue {
             Backend::Simt(queue) => queue.take_launches(),
             _ => Vec::new(),
         }
+    }
+
+    /// The trace of the call that runs.
+    pub(crate) fn trace(&self) -> &Trace {
+        &self.trace
     }
 
     /// Refuses a buffer of another queue.

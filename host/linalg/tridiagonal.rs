@@ -133,7 +133,10 @@ fn solve_parts<T: Real>(queue: &Queue, d: &[T], e: &[T], decided: Decided) -> Re
     let workspace = decided.plan(batch, &Target::of(queue))?.workspace_bytes.div_ceil(batch.max(1));
     let arrays = (vectors + 2 * n) * size_of::<T>() + size_of::<i32>();
     let part = part_items(queue, batch, arrays + workspace)?;
-    in_parts(batch, part, |first, count| solve_part(queue, d, e, first, count, &decided, &mut out))?;
+    let name = || format!("eigh_tridiagonal {} {jobz} n={n} batch={batch}", T::DTYPE);
+    queue.traced_call(name, || {
+        in_parts(batch, part, |first, count| solve_part(queue, d, e, first, count, &decided, &mut out))
+    })?;
     Ok(out.into_eigh(decided.decision))
 }
 

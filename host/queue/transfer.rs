@@ -6,6 +6,7 @@ use super::Queue;
 use crate::error::{Error, Result};
 use crate::memory::host::HostMemory;
 use crate::memory::{DeviceBuffer, DeviceElement, Memory, PinnedBuffer, byte_count, check_copy};
+use crate::trace::{Kind, Label};
 
 impl Queue {
     /// A copy of host elements in device memory. Waits for the copy.
@@ -25,12 +26,18 @@ impl Queue {
     pub fn upload_into<T: DeviceElement>(&self, from: &[T], to: &mut DeviceBuffer<T>) -> Result<()> {
         check_copy(from.len(), to.len())?;
         to.check_queue(self.id, self.device)?;
-        match to.memory_mut() {
-            Memory::Host(memory) => memory.bytes_mut().copy_from_slice(bytemuck::cast_slice(from)),
-            #[cfg(feature = "cuda")]
-            Memory::Cuda(memory) => memory.upload(bytemuck::cast_slice(from))?,
-        }
-        Ok(())
+        self.traced(
+            Kind::Copy,
+            || copy_of("host to device", from.len(), size_of::<T>()),
+            || {
+                match to.memory_mut() {
+                    Memory::Host(memory) => memory.bytes_mut().copy_from_slice(bytemuck::cast_slice(from)),
+                    #[cfg(feature = "cuda")]
+                    Memory::Cuda(memory) => memory.upload(bytemuck::cast_slice(from))?,
+                }
+                Ok(())
+            },
+        )
     }
 
     /// A host copy of device elements. Waits for the work before and for the copy.
@@ -53,12 +60,18 @@ impl Queue {
         check_copy(from.len(), to.len())?;
         from.check_queue(self.id, self.device)?;
         let to: &mut [u8] = bytemuck::cast_slice_mut(to);
-        match from.memory() {
-            Memory::Host(memory) => to.copy_from_slice(memory.bytes()),
-            #[cfg(feature = "cuda")]
-            Memory::Cuda(memory) => memory.download(to)?,
-        }
-        Ok(())
+        self.traced(
+            Kind::Copy,
+            || copy_of("device to host", from.len(), size_of::<T>()),
+            || {
+                match from.memory() {
+                    Memory::Host(memory) => to.copy_from_slice(memory.bytes()),
+                    #[cfg(feature = "cuda")]
+                    Memory::Cuda(memory) => memory.download(to)?,
+                }
+                Ok(())
+            },
+        )
     }
 
     /// Copies between two buffers of this queue, in order with its work and
@@ -70,14 +83,20 @@ impl Queue {
         check_copy(from.len(), to.len())?;
         from.check_queue(self.id, self.device)?;
         to.check_queue(self.id, self.device)?;
-        match (from.memory(), to.memory_mut()) {
-            (Memory::Host(from), Memory::Host(to)) => to.bytes_mut().copy_from_slice(from.bytes()),
-            #[cfg(feature = "cuda")]
-            (Memory::Cuda(from), Memory::Cuda(to)) => to.copy_from(from)?,
-            #[cfg(feature = "cuda")]
-            _ => return Err(Error::argument("cannot copy between two kinds of memory")),
-        }
-        Ok(())
+        self.traced(
+            Kind::Copy,
+            || copy_of("device to device", from.len(), size_of::<T>()),
+            || {
+                match (from.memory(), to.memory_mut()) {
+                    (Memory::Host(from), Memory::Host(to)) => to.bytes_mut().copy_from_slice(from.bytes()),
+                    #[cfg(feature = "cuda")]
+                    (Memory::Cuda(from), Memory::Cuda(to)) => to.copy_from(from)?,
+                    #[cfg(feature = "cuda")]
+                    _ => return Err(Error::argument("cannot copy between two kinds of memory")),
+                }
+                Ok(())
+            },
+        )
     }
 
     /// Sets every byte of a buffer, in order with the queue's work and without
@@ -87,12 +106,19 @@ impl Queue {
     /// [`Error::Argument`] for another queue's buffer, or a fault of the driver.
     pub fn fill_bytes<T: DeviceElement>(&self, buffer: &mut DeviceBuffer<T>, byte: u8) -> Result<()> {
         buffer.check_queue(self.id, self.device)?;
-        match buffer.memory_mut() {
-            Memory::Host(memory) => memory.bytes_mut().fill(byte),
-            #[cfg(feature = "cuda")]
-            Memory::Cuda(memory) => memory.fill(byte)?,
-        }
-        Ok(())
+        let len = buffer.len();
+        self.traced(
+            Kind::Copy,
+            || copy_of("fill", len, size_of::<T>()),
+            || {
+                match buffer.memory_mut() {
+                    Memory::Host(memory) => memory.bytes_mut().fill(byte),
+                    #[cfg(feature = "cuda")]
+                    Memory::Cuda(memory) => memory.fill(byte)?,
+                }
+                Ok(())
+            },
+        )
     }
 
     /// Page-locked host memory for `len` elements, zeroed, for the asynchronous copies.
@@ -175,4 +201,8 @@ impl Queue {
             let _ = self.synchronize();
         })
     }
+}
+
+fn copy_of(direction: &str, len: usize, width: usize) -> Label {
+    Label { bytes: Some(len * width), ..Label::named(direction) }
 }

@@ -1,4 +1,4 @@
-//! The variables of the environment that routes and plans read.
+//! The variables of the environment that routes and plans read, and the guard against their misspellings.
 //!
 //! A value is looked up each time, so that one set at run time holds from then
 //! on. Names are gone through once, at the first look-up: copying the whole
@@ -7,9 +7,12 @@
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::coverage::COVERAGE;
 use super::pin::variable;
+use super::tables::TUNED_DIR;
 use super::tune::TUNABLES;
 use crate::error::{Error, Result};
+use crate::trace::TRACE;
 
 /// Whether the names of this process have been found right.
 static CHECKED: AtomicBool = AtomicBool::new(false);
@@ -58,8 +61,35 @@ fn check(name: &str) -> Result<()> {
                 "environment variable {name} pins no operation: one of {known}"
             )));
         }
+    } else if !FILES.contains(&name)
+        && let Some(meant) = FILES.iter().find(|known| is_near(name, known))
+    {
+        return Err(Error::argument(format!("unknown environment variable {name}: is {meant} meant?")));
     }
     Ok(())
+}
+
+/// Variables that name a file or a folder: one that is misspelt would be passed over in silence.
+const FILES: [&str; 3] = [TRACE, COVERAGE, TUNED_DIR];
+
+/// Whether a name is a known one with another ending, other case, or at most two slips.
+fn is_near(name: &str, known: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    name.starts_with(known) || slips(name.as_bytes(), known.as_bytes()) <= 2
+}
+
+/// Letters to add, to drop or to change on the way from one word to the other.
+fn slips(from: &[u8], to: &[u8]) -> usize {
+    let mut row: Vec<usize> = (0..=to.len()).collect();
+    for (i, x) in from.iter().enumerate() {
+        let mut diagonal = std::mem::replace(&mut row[0], i + 1);
+        for (j, y) in to.iter().enumerate() {
+            let changed = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = changed.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[to.len()]
 }
 
 #[cfg(test)]
@@ -86,6 +116,26 @@ mod tests {
         for name in ["PATH", "MY_ROUTE", "BATCHLAS_ARCHS", "BATCHLAS_SYEV_ROUTE", "BATCHLAS_TUNE_CHUNK_ITEMS"]
         {
             check(name).unwrap();
+        }
+        for name in [
+            "BATCHLAS_TRACE",
+            "BATCHLAS_COVERAGE",
+            "BATCHLAS_TUNED_DIR",
+            "BATCHLAS_PTX_DIR",
+            "BATCHLAS_SIMT_SEED",
+        ] {
+            check(name).unwrap();
+        }
+        for (name, meant) in [
+            ("BATCHLAS_TRCE", TRACE),
+            ("BATCHLAS_TRACE_FILE", TRACE),
+            ("BATCHLAS_trace", TRACE),
+            ("BATCHLAS_TRACES", TRACE),
+            ("BATCHLAS_COVARAGE", COVERAGE),
+            ("BATCHLAS_TUNED_DIRS", TUNED_DIR),
+        ] {
+            let text = check(name).unwrap_err().to_string();
+            assert!(text.contains(name) && text.contains(&format!("is {meant} meant")), "{text}");
         }
         for name in ["BATCHLAS_SYEVD_ROUTE", "BATCHLAS_syev_ROUTE", "BATCHLAS_ROUTE", "BATCHLAS_TUNE_CHUNK"] {
             let text = check(name).unwrap_err().to_string();

@@ -15,6 +15,7 @@ use crate::memory::{DeviceBatch, DeviceBuffer, DeviceElement};
 use crate::ops::{Jobz, Uplo};
 use crate::queue::{Queue, Workspace, workspace_bytes};
 use crate::scalar::{Dtype, Scalar};
+use crate::trace::{Kind, Label};
 
 /// XsyevBatched fails with an internal error past tens of thousands of items.
 const MAX_CHUNK: usize = 16_384;
@@ -317,14 +318,17 @@ impl<T: VendorScalar> Solve<'_, T> {
             // The call before may still use the host's part of the workspace.
             self.queue.synchronize()?;
         }
-        Ok(match self.plan.routine {
-            // SAFETY: the workspace was sized for a chunk of this plan, and the buffers were checked.
-            Routine::Xsyev => unsafe { self.handle.xsyev(&args, work, self.bytes, info) },
-            Routine::Syevj => {
-                let elements = self.bytes.device / self.plan.dtype.bytes();
-                // SAFETY: as above.
-                unsafe { self.handle.syevj(&args, work, elements, info) }
-            }
+        let label = || Label::named(format!("cusolver {}", self.plan.routine));
+        self.queue.traced(Kind::Vendor, label, || {
+            Ok(match self.plan.routine {
+                // SAFETY: the workspace was sized for a chunk of this plan, and the buffers were checked.
+                Routine::Xsyev => unsafe { self.handle.xsyev(&args, work, self.bytes, info) },
+                Routine::Syevj => {
+                    let elements = self.bytes.device / self.plan.dtype.bytes();
+                    // SAFETY: as above.
+                    unsafe { self.handle.syevj(&args, work, elements, info) }
+                }
+            })
         })
     }
 

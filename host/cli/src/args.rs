@@ -1,5 +1,8 @@
 //! Arguments of the program and their help texts.
 
+mod accuracy;
+mod bench;
+mod compare;
 mod tridiagonal;
 
 use std::path::PathBuf;
@@ -9,6 +12,9 @@ use clap::builder::PossibleValuesParser;
 use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand};
 
+pub use accuracy::AccuracyArgs;
+pub use bench::BenchArgs;
+pub use compare::CompareArgs;
 pub use tridiagonal::EighTridiagonalArgs;
 
 /// Batched symmetric and Hermitian eigenproblems on CPUs and NVIDIA GPUs
@@ -25,7 +31,8 @@ Exit status:
   0  done
   1  usage, input, output or device error: one message on stderr, nothing written
   3  some items failed, or --check found a residual or an orthogonality above 10;
-     results and statuses are written
+     results and statuses are written; bench and accuracy: a wrong result of ours
+  4  compare flagged a difference
 
 Environment (an empty value counts as unset, one that makes no sense is an error):
   BATCHLAS_SYEV_ROUTE        pins the family of eigh as --route does; --route wins
@@ -33,6 +40,7 @@ Environment (an empty value counts as unset, one that makes no sense is an error
   BATCHLAS_TUNE_CHUNK_ITEMS  items that are uploaded and solved at a time; else what fits the memory
   BATCHLAS_TUNED_DIR         folder of route tables in place of the embedded ones
   BATCHLAS_COVERAGE          file that gets one JSON line a decision
+  BATCHLAS_TRACE             file that gets one JSON line a stage and kernel of each call
   BATCHLAS_SIMT_SEED         order of lanes and blocks of --device simt
   BATCHLAS_PTXAS             assembler of `kernels`, in place of the figures of the build
   RAYON_NUM_THREADS          threads of the CPU families and of the executor
@@ -53,6 +61,12 @@ pub enum Command {
     Kernels(KernelsArgs),
     /// Which family would run a shape, and why; touches no device
     Routes(RoutesArgs),
+    /// Times of families against each other and the vendor, on grids of shapes
+    Bench(BenchArgs),
+    /// Residuals, orthogonality and eigenvalue errors of families over the input classes
+    Accuracy(AccuracyArgs),
+    /// What differs between two runs of bench or accuracy, or two captures of routes
+    Compare(CompareArgs),
 }
 
 /// `batchlas eigh`

@@ -3,6 +3,7 @@
 mod args;
 mod commands;
 mod failure;
+mod figure;
 mod input;
 mod output;
 mod plot;
@@ -32,6 +33,9 @@ fn main() -> ExitCode {
         Command::Info(args) => commands::info::run(&args),
         Command::Kernels(args) => commands::kernels::run(&args),
         Command::Routes(args) => commands::routes::run(&args),
+        Command::Bench(args) => commands::bench::run(&args),
+        Command::Accuracy(args) => commands::accuracy::run(&args),
+        Command::Compare(args) => commands::compare::run(&args),
     };
     done.unwrap_or_else(|failure| fail(&failure))
 }

@@ -13,6 +13,11 @@ pub fn bar(total: usize, what: &'static str, unit: &str) -> ProgressBar {
     show(total as u64, what, &format!("{{pos}}/{{len}} {unit} ({{percent}}%), {{elapsed}}"))
 }
 
+/// A bar over `total` steps of unequal length, with what is being done (its message) and the time left.
+pub fn steps(total: usize) -> ProgressBar {
+    show(total as u64, "starting", "{pos}/{len}, {elapsed}, {eta} left")
+}
+
 /// A turning mark for work without steps, such as a large file being written.
 pub fn spinner(what: &'static str) -> ProgressBar {
     show(0, what, "{spinner} {elapsed}")

@@ -55,7 +55,7 @@ fn help_and_documentation_list_every_variable() {
     for name in &read {
         assert!(page.contains(name.as_str()), "docs/cli.md lacks {name}");
         // Messages of the library also name what its build reads.
-        let of_build = ["BATCHLAS_ARCHS", "BATCHLAS_PTX_DIR"].contains(&name.as_str());
+        let of_build = ["BATCHLAS_ARCHS", "BATCHLAS_COMMIT", "BATCHLAS_PTX_DIR"].contains(&name.as_str());
         assert!(of_build || help.contains(name.as_str()), "--help lacks {name}");
     }
     assert!(read.len() >= 7, "{read:?}");

@@ -182,12 +182,20 @@ impl Decided {
         q: Option<&mut DeviceBatch<T>>,
         status: &mut DeviceBuffer<i32>,
     ) -> Result<()> {
-        let plan = self.plan(status.len(), &Target::of(queue))?;
-        if plan.problem.is_empty() {
-            // Orders of 0 are solved; there is no item without an answer.
-            return queue.fill_bytes(status, 0);
-        }
-        self.family.launch(queue, &plan, &self.iteration, Operands::new(d, e, q, status))
+        self.traced(queue, || {
+            let plan = self.plan(status.len(), &Target::of(queue))?;
+            if plan.problem.is_empty() {
+                // Orders of 0 are solved; there is no item without an answer.
+                return queue.fill_bytes(status, 0);
+            }
+            self.family.launch(queue, &plan, &self.iteration, Operands::new(d, e, q, status))
+        })
+    }
+
+    fn traced(&self, queue: &Queue, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        let Decision { problem, route, .. } = &self.decision;
+        let Problem { dtype, n, batch, jobz, .. } = problem;
+        queue.traced_call(|| format!("steqr {dtype} {jobz} n={n} batch={batch} {route}"), work)
     }
 }
 

@@ -94,12 +94,20 @@ impl Decided {
         w: &mut DeviceBuffer<T::Real>,
         status: &mut DeviceBuffer<i32>,
     ) -> Result<()> {
-        let plan = self.plan(a.batch(), &Target::of(queue))?;
-        if plan.problem.is_empty() {
-            // Orders of 0 are solved; there is no item without an answer.
-            return queue.fill_bytes(status, 0);
-        }
-        self.family.launch(queue, &plan, Operands::new(a, w, status))
+        self.traced(queue, || {
+            let plan = self.plan(a.batch(), &Target::of(queue))?;
+            if plan.problem.is_empty() {
+                // Orders of 0 are solved; there is no item without an answer.
+                return queue.fill_bytes(status, 0);
+            }
+            self.family.launch(queue, &plan, Operands::new(a, w, status))
+        })
+    }
+
+    fn traced(&self, queue: &Queue, work: impl FnOnce() -> Result<()>) -> Result<()> {
+        let Decision { problem, route, .. } = &self.decision;
+        let Problem { dtype, n, batch, jobz, .. } = problem;
+        queue.traced_call(|| format!("syev {dtype} {jobz} n={n} batch={batch} {route}"), work)
     }
 }
 

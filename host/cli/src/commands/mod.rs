@@ -1,5 +1,8 @@
 //! One module a subcommand, and what they share.
 
+pub mod accuracy;
+pub mod bench;
+pub mod compare;
 pub mod eigh;
 pub mod eigh_tridiagonal;
 mod finish;

@@ -44,6 +44,7 @@ impl Lab {
             "BATCHLAS_STEQR_ROUTE",
             "BATCHLAS_TUNED_DIR",
             "BATCHLAS_COVERAGE",
+            "BATCHLAS_TRACE",
             "BATCHLAS_SIMT_SEED",
         ] {
             command.env_remove(name);

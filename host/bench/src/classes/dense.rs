@@ -1,13 +1,15 @@
-//! The input classes of the numerical contract.
+//! Classes of dense symmetric or Hermitian matrices.
 
 use batchlas::Dtype;
 
-use super::Matrix;
-use super::random::Random;
+use super::{digits, huge};
+use crate::matrix::Matrix;
+use crate::random::Random;
 
 /// A class of matrices: its name and one matrix of order n.
 pub type Class = (&'static str, fn(&mut Random, usize, Dtype) -> Matrix);
 
+/// The classes of the contract.
 pub const CLASSES: &[Class] = &[
     ("random", |r, n, _| r.hermitian(n)),
     ("diagonal", |r, n, _| Matrix::diagonal(&(0..n).map(|_| r.symmetric()).collect::<Vec<_>>())),
@@ -73,13 +75,3 @@ pub const CLASSES: &[Class] = &[
         out
     }),
 ];
-
-/// Decimal digits that a type resolves.
-fn digits(t: Dtype) -> f64 {
-    -t.epsilon().log10()
-}
-
-/// The ends of the range in which results are scale-invariant.
-fn huge(t: Dtype) -> f64 {
-    if t.real() == Dtype::F32 { 1e36 } else { 1e300 }
-}

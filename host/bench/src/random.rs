@@ -1,16 +1,21 @@
 //! A small generator with a seed: the same input on every machine.
 
-use super::Matrix;
+// Matrices are indexed as the formulas are.
+#![allow(clippy::needless_range_loop)]
 
+use crate::matrix::Matrix;
+
+/// xorshift64* from a seed.
 #[derive(Clone, Debug)]
 pub struct Random(u64);
 
 impl Random {
+    /// A generator of its own for each seed.
     pub fn new(seed: u64) -> Self {
         Random(seed.wrapping_mul(0x9E37_79B9_7F4A_7C15) | 1)
     }
 
-    /// xorshift64*
+    /// The next 64 bits.
     pub fn bits(&mut self) -> u64 {
         self.0 ^= self.0 >> 12;
         self.0 ^= self.0 << 25;
@@ -28,8 +33,15 @@ impl Random {
         2.0 * self.unit() - 1.0
     }
 
+    /// A number below n > 0.
     pub fn below(&mut self, n: usize) -> usize {
         (self.bits() >> 33) as usize % n
+    }
+
+    /// Normal, by Box and Muller.
+    pub fn normal(&mut self) -> f64 {
+        let radius = (-2.0 * (1.0 - self.unit()).ln()).sqrt();
+        radius * (std::f64::consts::TAU * self.unit()).cos()
     }
 
     /// A Hermitian matrix with uniform elements.

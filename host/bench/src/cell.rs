@@ -1,0 +1,286 @@
+//! A cell of a grid: one problem, and the arms that solve it.
+
+use std::fmt;
+use std::str::FromStr;
+
+use batchlas::error::{Error, Result};
+use batchlas::ops::steqr::Shift;
+use batchlas::ops::{steqr, syev};
+use batchlas::routes::{Operation, Pin};
+use batchlas::{Complex, Device, Dtype, Jobz, Layout, Queue};
+
+use crate::provenance::Provenance;
+use crate::race::{Effort, Entry, Outcome, race};
+use crate::routes::Asked;
+use crate::row::Row;
+
+/// An operation that can be measured.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Op {
+    /// Dense symmetric and Hermitian matrices.
+    #[default]
+    Syev,
+    /// Symmetric tridiagonal matrices.
+    Steqr,
+}
+
+impl Op {
+    /// All of them.
+    pub const ALL: [Op; 2] = [Op::Syev, Op::Steqr];
+
+    /// Its keys and families.
+    pub fn operation(self) -> &'static Operation {
+        match self {
+            Op::Syev => &syev::OPERATION,
+            Op::Steqr => &steqr::OPERATION,
+        }
+    }
+
+    /// Whether it is defined for a type.
+    pub fn takes(self, dtype: Dtype) -> bool {
+        self == Op::Syev || !dtype.is_complex()
+    }
+}
+
+impl fmt::Display for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.operation().name)
+    }
+}
+
+impl FromStr for Op {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        Op::ALL
+            .into_iter()
+            .find(|op| op.operation().name.eq_ignore_ascii_case(text))
+            .ok_or_else(|| Error::argument(format!("unknown operation '{text}': one of syev, steqr")))
+    }
+}
+
+/// How the matrices lie in memory.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Padding {
+    /// Without gaps.
+    #[default]
+    Packed,
+    /// A leading dimension of n + 3, so that columns lie on no common boundary.
+    Padded,
+}
+
+impl Padding {
+    /// The layout of `batch` matrices of order n.
+    ///
+    /// # Errors
+    /// Where the number of elements does not fit.
+    pub fn layout(self, n: usize, batch: usize) -> Result<Layout> {
+        match self {
+            Padding::Packed => Layout::new(n, n, n, n * n, batch),
+            Padding::Padded => Layout::new(n, n, n + 3, (n + 3) * n, batch),
+        }
+    }
+}
+
+impl fmt::Display for Padding {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(match self {
+            Padding::Packed => "packed",
+            Padding::Padded => "padded",
+        })
+    }
+}
+
+impl FromStr for Padding {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        match text {
+            "packed" => Ok(Padding::Packed),
+            "padded" => Ok(Padding::Padded),
+            _ => Err(Error::argument(format!("unknown layout '{text}': packed or padded"))),
+        }
+    }
+}
+
+/// One problem.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cell {
+    /// The operation.
+    pub op: Op,
+    /// The element type.
+    pub dtype: Dtype,
+    /// The order.
+    pub n: usize,
+    /// The number of items.
+    pub batch: usize,
+    /// Whether vectors are wanted.
+    pub jobz: Jobz,
+    /// How matrices lie in memory.
+    pub padding: Padding,
+    /// The formula of the shift; `steqr` alone has it.
+    pub shift: Shift,
+}
+
+impl Default for Cell {
+    fn default() -> Self {
+        Cell {
+            op: Op::Syev,
+            dtype: Dtype::F32,
+            n: 1,
+            batch: 1,
+            jobz: Jobz::V,
+            padding: Padding::Packed,
+            shift: Shift::default(),
+        }
+    }
+}
+
+impl fmt::Display for Cell {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Cell { op, dtype, n, batch, jobz, padding, .. } = self;
+        write!(f, "{op} {dtype} {jobz} n={n} batch={batch} {padding}")
+    }
+}
+
+impl Cell {
+    pub(crate) fn shift_word(&self) -> Option<String> {
+        (self.op == Op::Steqr).then(|| self.shift.to_string())
+    }
+
+    /// Bytes of device memory that the arrays of a cell take, and a workspace as large for the vendor.
+    pub fn bytes(&self) -> u64 {
+        let (n, width) = (self.n as u64, self.dtype.bytes() as u64);
+        let matrix = (n + if self.padding == Padding::Padded { 3 } else { 0 }) * n * width;
+        self.batch as u64 * (3 * matrix + 3 * n * width + 4)
+    }
+
+    /// Measures the arms on random input: times that take turns, or counts under the executor. An arm of a group
+    /// that cannot run the problem is left out; a named one gives a row with the reason.
+    ///
+    /// # Errors
+    /// Faults of the device, and too little memory for the cell.
+    pub fn measure(
+        &self,
+        queue: &Queue,
+        asked: &[Asked],
+        effort: &Effort,
+        provenance: &Provenance,
+    ) -> Result<Vec<Row>> {
+        match (self.op, self.dtype) {
+            (Op::Syev, Dtype::F32) => {
+                self.race(crate::syev::Field::<f32>::new(queue, self)?, queue, asked, effort, provenance)
+            }
+            (Op::Syev, Dtype::F64) => {
+                self.race(crate::syev::Field::<f64>::new(queue, self)?, queue, asked, effort, provenance)
+            }
+            (Op::Syev, Dtype::C32) => self.race(
+                crate::syev::Field::<Complex<f32>>::new(queue, self)?,
+                queue,
+                asked,
+                effort,
+                provenance,
+            ),
+            (Op::Syev, Dtype::C64) => self.race(
+                crate::syev::Field::<Complex<f64>>::new(queue, self)?,
+                queue,
+                asked,
+                effort,
+                provenance,
+            ),
+            (Op::Steqr, Dtype::F32) => {
+                self.race(crate::steqr::Field::<f32>::new(queue, self)?, queue, asked, effort, provenance)
+            }
+            (Op::Steqr, Dtype::F64) => {
+                self.race(crate::steqr::Field::<f64>::new(queue, self)?, queue, asked, effort, provenance)
+            }
+            (op, dtype) => Err(Error::argument(format!("{op} is for real types, not for {dtype}"))),
+        }
+    }
+
+    fn race(
+        &self,
+        field: impl Field,
+        queue: &Queue,
+        asked: &[Asked],
+        effort: &Effort,
+        provenance: &Provenance,
+    ) -> Result<Vec<Row>> {
+        let (mut rows, mut entries, mut places) = (vec![], vec![], vec![]);
+        for Asked { route, of_group } in asked {
+            let row = Row::new(self, route, provenance);
+            let pin = Pin::parse(self.op.operation(), route)?;
+            match field.entry(queue, &pin) {
+                Ok((reached, entry)) => {
+                    places.push(rows.len());
+                    entries.push(entry);
+                    rows.push(Row { reached: Some(reached), ..row });
+                }
+                Err(Error::Route(_)) if *of_group => {}
+                Err(error @ Error::Route(_)) => rows.push(row.with_error(error.to_string())),
+                Err(other) => return Err(other),
+            }
+        }
+        for (at, outcome) in places.into_iter().zip(outcomes(queue, &mut entries, effort)?) {
+            let row = std::mem::take(&mut rows[at]);
+            rows[at] = match outcome {
+                Outcome::Timed(times, measured) => row.with_measured(&measured).with_times(&times),
+                Outcome::Counted(counters, measured) => {
+                    Row { counters: Some(counters), ..row.with_measured(&measured) }
+                }
+                Outcome::Refused(reason) => row.with_error(reason),
+            };
+        }
+        Ok(rows)
+    }
+}
+
+fn outcomes(queue: &Queue, entries: &mut [Entry<'_>], effort: &Effort) -> Result<Vec<Outcome>> {
+    #[cfg(feature = "simt")]
+    if queue.device() == Device::Simt {
+        return Ok(crate::race::count(queue, entries));
+    }
+    if queue.device() == Device::Simt {
+        return Err(Error::argument(
+            "the executor has no times: build with the feature `simt` for its counts",
+        ));
+    }
+    race(queue, entries, effort)
+}
+
+/// The arrays of a cell, and its arms.
+pub(crate) trait Field {
+    /// The arm of a route, with the route reached.
+    fn entry(&self, queue: &Queue, pin: &Pin) -> Result<(String, Entry<'_>)>;
+}
+
+/// Distinct items of a cell's input; the batch repeats them.
+pub(crate) const DISTINCT: usize = 4096;
+
+/// Items of a batch whose results are looked at: at most 64, evenly spread, with the last one. Fewer where the
+/// check, of some n^3 multiply-adds an item, would take longer than the solve.
+pub(crate) fn looked_at(n: usize, batch: usize) -> Vec<usize> {
+    let cube = (n * n * n).max(1);
+    let count = (100_000_000 / cube).clamp(2, 64).min(batch);
+    (1..=count).map(|k| k * batch / count - 1).collect()
+}
+
+/// The seed of a cell's input: the same for every batch and layout, and for every arm.
+pub(crate) fn seed(n: usize) -> u64 {
+    0xBA7C_0000 + n as u64
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn items_looked_at_are_spread_and_hold_the_last() {
+        assert_eq!(looked_at(8, 1), [0]);
+        assert_eq!(looked_at(8, 3), [0, 1, 2]);
+        let many = looked_at(8, 16_384);
+        assert_eq!((many.len(), many[0], many[63]), (64, 255, 16_383));
+        assert_eq!(looked_at(1024, 100), [49, 99]);
+        assert_eq!(looked_at(8, 0), [] as [usize; 0]);
+    }
+}

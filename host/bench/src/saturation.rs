@@ -1,0 +1,121 @@
+//! The batch from which on a device is full.
+
+use batchlas::{Device, Queue, Result};
+
+use crate::cell::Cell;
+use crate::provenance::Provenance;
+use crate::race::Effort;
+use crate::routes::Asked;
+use crate::row::Row;
+
+/// From one batch to the next.
+pub const STEP: usize = 4;
+/// What a step must bring, as a part of the time an item, for the search to go on.
+pub const GAIN: f64 = 0.05;
+
+/// The position of the knee among batches in ascending order, each [`STEP`] times the one before, by the time an
+/// item; `None` where a time is not to be trusted. The first that a step improves by less than [`GAIN`].
+pub fn knee(times: &[Option<f64>]) -> Option<usize> {
+    let saturated =
+        |pair: &[Option<f64>]| matches!(pair, [Some(here), Some(next)] if *next > (1.0 - GAIN) * here);
+    times.windows(2).position(saturated)
+}
+
+/// Where the search starts, and the most items that it goes to.
+fn range(device: Device) -> (usize, usize) {
+    match device {
+        Device::Cpu => (16, 1 << 18),
+        _ => (256, 1 << 22),
+    }
+}
+
+/// Memory that the search may fill: three quarters of a GPU's, and 2 GiB of a host's.
+fn room(queue: &Queue) -> Result<u64> {
+    Ok(queue.memory_info()?.map_or(2 << 30, |memory| memory.free / 4 * 3))
+}
+
+/// Measures a cell at growing batches until every arm has passed its knee or memory ends. Rows of all batches come
+/// back, with `knee` set; `step` is told of every batch.
+///
+/// # Errors
+/// As [`Cell::measure`].
+pub fn search(
+    queue: &Queue,
+    cell: &Cell,
+    asked: &[Asked],
+    effort: &Effort,
+    provenance: &Provenance,
+    mut step: impl FnMut(&Cell),
+) -> Result<Vec<Row>> {
+    let (first, last) = range(queue.device());
+    let room = room(queue)?;
+    // Half of the time for each batch: there are several.
+    let effort = Effort { limit: effort.limit / 2, ..*effort };
+    let mut rows: Vec<Row> = vec![];
+    let mut batch = first;
+    loop {
+        let cell = Cell { batch, ..*cell };
+        if batch > last || (batch > first && cell.bytes() > room) {
+            break;
+        }
+        step(&cell);
+        rows.extend(cell.measure(queue, asked, &effort, provenance)?);
+        mark(&mut rows);
+        let routes = rows.iter().filter(|r| r.batch == batch && r.ms.is_some());
+        let open = |row: &Row| !rows.iter().any(|r| r.route == row.route && r.knee == Some(true));
+        if !routes.clone().any(open) {
+            break;
+        }
+        batch *= STEP;
+    }
+    Ok(rows)
+}
+
+/// Sets `knee` in the rows of one cell at several batches.
+fn mark(rows: &mut [Row]) {
+    let mut routes: Vec<String> = rows.iter().map(|r| r.route.clone()).collect();
+    routes.sort();
+    routes.dedup();
+    for route in routes {
+        let of_route: Vec<usize> = (0..rows.len()).filter(|at| rows[*at].route == route).collect();
+        let item = |at: &usize| rows[*at].trusted_ms().map(|ms| ms / rows[*at].batch as f64);
+        let found = knee(&of_route.iter().map(item).collect::<Vec<_>>());
+        for (k, at) in of_route.into_iter().enumerate() {
+            rows[at].knee = Some(found == Some(k));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::routes;
+    use batchlas::ops::syev;
+    use std::time::Duration;
+
+    #[test]
+    fn the_knee_is_where_a_step_brings_less_than_a_twentieth() {
+        let some = |times: &[f64]| times.iter().map(|x| Some(*x)).collect::<Vec<_>>();
+        assert_eq!(knee(&some(&[8.0, 4.0, 3.0, 2.9, 2.8])), Some(2));
+        assert_eq!(knee(&some(&[8.0, 7.59])), None, "5.1 % are worth a step");
+        assert_eq!(knee(&some(&[8.0, 7.61])), Some(0), "4.9 % are not");
+        assert_eq!(knee(&some(&[8.0, 9.0])), Some(0));
+        assert_eq!(knee(&some(&[8.0])), None);
+        assert_eq!(knee(&[Some(8.0), None, Some(8.0), Some(8.0)]), Some(2), "what is not known is no knee");
+    }
+
+    #[test]
+    fn a_search_ends_at_the_knee_or_at_the_last_batch() {
+        let queue = Queue::cpu();
+        let cell = Cell { n: 4, ..Cell::default() };
+        let asked = routes::parse(&syev::OPERATION, "cpu").unwrap();
+        let effort = Effort { rounds: 3, limit: Duration::from_millis(20) };
+        let mut seen = vec![];
+        let rows =
+            search(&queue, &cell, &asked, &effort, &Provenance::of(&queue), |c| seen.push(c.batch)).unwrap();
+        assert_eq!(seen, rows.iter().map(|r| r.batch).collect::<Vec<_>>());
+        assert!(seen.windows(2).all(|pair| pair[1] == STEP * pair[0]), "{seen:?}");
+        assert!(rows.iter().filter(|r| r.knee == Some(true)).count() <= 1);
+        assert!(rows.iter().all(|r| r.error.is_none()), "{rows:?}");
+    }
+}
