@@ -30,18 +30,30 @@ const fn row(dtype: Dtype, lanes: u32, evidence: &'static str) -> Shipped {
     Shipped { dtype, lanes, form, update, layout, partition, warps, evidence }
 }
 
-/// The decisions, one row a type and number of lanes. H200, vectors, batch 65536 up to 8 lanes and 32768 above, ns an
-/// item: benches/results/steqr_h200_2026-11-30.jsonl, and steqr_forms_h200_2026-11-30.jsonl for flat, interleaved
-/// (within 1 % of private) and two or four warps a block (nothing gained: the multiplier stays 1).
+/// The decisions, one row a type and number of lanes. H200, vectors, exp for the others, batch 65536 up to 8 lanes and
+/// 32768 above, ns an item, one run: benches/results/steqr_h200_2026-11-30.jsonl. There, too: interleaved within 1 % of
+/// private; two or four warps a block gained nothing (the multiplier stays 1); nested on the whole warp the same.
 pub static SHIPPED: [Shipped; 8] = [
-    row(Dtype::F32, 4, "decoupled 0.31, lockstep 0.87, nested 0.93, flat 1.05"),
-    row(Dtype::F32, 8, "decoupled 0.88, nested 3.39, lockstep 3.42, flat 3.69"),
-    row(Dtype::F32, 16, "decoupled 3.94 (4 rows a lane; 5.17 with 2), lockstep 17.3, nested 18.6, flat 19.0"),
-    row(Dtype::F32, 32, "decoupled 34.4 (2 rows a lane; 39.1 with 4), nested 96.2, lockstep and flat 103"),
-    row(Dtype::F64, 4, "decoupled 0.38, lockstep 1.49, nested 1.50, flat 1.80"),
-    row(Dtype::F64, 8, "decoupled 1.65, nested 6.54, lockstep 6.59, flat 7.77"),
-    row(Dtype::F64, 16, "decoupled 9.74 (2 rows a lane; 10.2 with 4), lockstep 35.1, nested 37.7, flat 42.0"),
-    row(Dtype::F64, 32, "decoupled 99.7 (2 rows a lane; 103 with 1), nested 199, lockstep and flat 237"),
+    row(Dtype::F32, 4, "decoupled 0.33, lockstep 0.87, nested 0.96, flat 1.02"),
+    row(Dtype::F32, 8, "decoupled 0.89, flat 3.35, lockstep 3.44, nested 3.47"),
+    row(Dtype::F32, 16, "decoupled 3.44 (4 rows a lane; 4.39 with 2), flat 16.9, lockstep 17.8, nested 18.8"),
+    row(
+        Dtype::F32,
+        32,
+        "decoupled 21.4 (4 rows, 2 shared; 28.1 with 2, 31.0 with 4), nested 94.8, others 97.2",
+    ),
+    row(Dtype::F64, 4, "decoupled 0.40, lockstep 1.50, nested 1.51, flat 1.68"),
+    row(Dtype::F64, 8, "decoupled 1.56, lockstep 6.65, nested 6.71, flat 6.96"),
+    row(
+        Dtype::F64,
+        16,
+        "decoupled 7.40 (4 rows, 2 shared; 8.68 with 2, 8.90 with 4), lockstep 36.2, flat 36.6, nested 39.4",
+    ),
+    row(
+        Dtype::F64,
+        32,
+        "decoupled 47.2 (4 rows, 2 shared; 81.9 with 2, 84.0 with 1), nested 205, others 213",
+    ),
 ];
 
 /// Lanes of the tile for an order of at most 32.

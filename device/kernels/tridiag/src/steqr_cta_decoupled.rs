@@ -10,7 +10,7 @@ pub const fn rows(p: usize, bytes: usize, vectors: bool) -> (usize, usize) {
     match (p, bytes) {
         _ if p <= 8 || !vectors => (p, 0),
         (16, 4) => (4, 0),
-        _ => (2, 0),
+        _ => (4, 2),
     }
 }
 
