@@ -261,7 +261,8 @@ impl CudaBuilder {
         let krate = linked.ir.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let variant = if self.release { "" } else { "-checked" };
         let lines = if nested.lines { "-lines" } else { "" };
-        let out_dir = ptx_dir.join("modules").join(format!("{krate}{variant}{lines}{}", self.flags.variant()));
+        let out_dir =
+            ptx_dir.join("modules").join(format!("{krate}{variant}{lines}{}", self.flags.variant()));
         let mut allowed = check::read_allowed(folder)?;
         allowed.extend(self.allowed.iter().cloned());
         let settings = codegen::Settings {

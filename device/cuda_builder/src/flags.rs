@@ -35,10 +35,7 @@ impl Flags {
     }
 
     pub(crate) fn of_opt(&self) -> [String; 2] {
-        [
-            format!("-passes=default<O{}>,globaldce", self.level),
-            format!("-unroll-threshold={}", self.unroll),
-        ]
+        [format!("-passes=default<O{}>,globaldce", self.level), format!("-unroll-threshold={}", self.unroll)]
     }
 
     /// Without contraction LLVM emits `add.rn` and `mul.rn`, which `ptxas` and the driver leave alone too.

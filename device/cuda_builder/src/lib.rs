@@ -54,7 +54,8 @@ pub use link::act_as_linker;
 const LINKER_SOURCES: &[&str] = &[include_str!("link.rs"), include_str!("ir.rs"), include_str!("markers.rs")];
 
 /// Everything that decides what becomes of linked IR: a change recompiles every PTX module.
-const CODEGEN_SOURCES: &[&str] = &[include_str!("codegen.rs"), include_str!("flags.rs"), include_str!("check.rs")];
+const CODEGEN_SOURCES: &[&str] =
+    &[include_str!("codegen.rs"), include_str!("flags.rs"), include_str!("check.rs")];
 
 /// Prints a build error for a person and ends the build script with exit status 1.
 pub fn fail(error: &BuildError) -> ! {

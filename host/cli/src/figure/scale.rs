@@ -99,14 +99,20 @@ fn linear(range: &Range<f64>) -> Vec<f64> {
     (first..).map(|k| k as f64 * step).take_while(|x| *x < range.end).take(3 * MOST).collect()
 }
 
-/// Powers of ten, with 2 and 5 times these where the range is short.
+/// Powers of ten, with 2 and 5 times these where the range is short; values evenly apart where it is shorter still.
 fn logarithmic(range: &Range<f64>) -> Vec<f64> {
     let decades = range.end - range.start;
     let (first, last) = (range.start.floor() as i32, range.end.ceil() as i32);
     let inside = |x: &f64| range.contains(x);
     if decades <= 3.0 {
         let within = |p: i32| [1.0f64, 2.0, 5.0].map(|x| f64::from(p) + x.log10());
-        return (first..=last).flat_map(within).filter(inside).collect();
+        let round: Vec<f64> = (first..=last).flat_map(within).filter(inside).collect();
+        let values = 10f64.powf(range.start)..10f64.powf(range.end);
+        // One or two ticks leave a reader without a scale.
+        if round.len() >= 3 || values.start <= 0.0 || !values.end.is_finite() {
+            return round;
+        }
+        return linear(&values).into_iter().map(f64::log10).filter(inside).collect();
     }
     let step = (decades / MOST as f64).ceil().max(1.0) as usize;
     let even = first.div_euclid(step as i32) * step as i32;
@@ -138,6 +144,7 @@ mod tests {
     #[test]
     fn ticks_are_round_and_few() {
         assert_eq!(labels(Scale::Log, &[0.8, 40.0], &[]), ["1", "2", "5", "10", "20"]);
+        assert_eq!(labels(Scale::Log, &[700.0, 1600.0], &[]), ["800", "1000", "1200", "1400", "1600"]);
         assert_eq!(labels(Scale::Log, &[0.5, 20_000.0], &[]), ["1", "10", "100", "1000", "10000"]);
         assert_eq!(labels(Scale::Linear, &[0.0, 10.0], &[]), ["0", "2", "4", "6", "8", "10"]);
         assert!(labels(Scale::Log, &[1e-300, 1e300], &[]).len() <= MOST + 1);
