@@ -4,6 +4,7 @@
 //! that the program embeds, with the same kernels and the same parameters: a launch passes what the embedded one
 //! takes. It is read once, when the first GPU is opened.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -130,12 +131,12 @@ fn check_parameters(module: &EmbeddedModule, own: &[EmbeddedModule]) -> std::res
     let same = |m: &&EmbeddedModule| (m.krate, m.name) == (module.krate, module.name);
     // One that the program has no use for does no harm.
     let Some(own) = own.iter().find(same) else { return Ok(()) };
+    let (expected, found) = (parameters(own.ptx), parameters(module.ptx));
     for entry in own.entries {
-        let expected = parameters(own.ptx, entry);
-        let found = parameters(module.ptx, entry);
+        let (expected, found) = (expected.get(entry), found.get(entry));
         if found.is_none() || found != expected {
             let list =
-                |p: Option<Vec<String>>| p.map_or("nothing".to_owned(), |p| format!("({})", p.join(", ")));
+                |p: Option<&Vec<String>>| p.map_or("nothing".to_owned(), |p| format!("({})", p.join(", ")));
             return Err(format!(
                 "kernel {entry} of {} for sm_{} takes {}, the program passes {}: it was made of other sources",
                 module.name,
@@ -148,24 +149,27 @@ fn check_parameters(module: &EmbeddedModule, own: &[EmbeddedModule]) -> std::res
     Ok(())
 }
 
-/// The types of a kernel's parameters in PTX; `None` where there is no such kernel.
-fn parameters(ptx: &str, entry: &str) -> Option<Vec<String>> {
-    let begins = |text: &&str| text.starts_with(['(', ' ', '\n', '\r']);
-    let head = ptx.split(".entry ").skip(1).filter_map(|text| text.strip_prefix(entry)).find(begins)?;
-    let inside = head.split_once('(')?.1.split_once(')')?.0;
-    let mut types = vec![];
-    for parameter in inside.split(',').map(str::trim).filter(|text| !text.is_empty()) {
-        let mut words = parameter.strip_prefix(".param")?.split_whitespace();
-        let first = words.next()?;
-        // A structure: its alignment, and its size behind the name.
-        let size = parameter.rfind('[').map_or("", |at| &parameter[at..]);
-        types.push(if first == ".align" {
-            format!(".align {}{size}", words.next()?)
-        } else {
-            first.to_owned()
-        });
+/// The types of each kernel's parameters in PTX.
+fn parameters(ptx: &str) -> BTreeMap<&str, Vec<String>> {
+    let head = |text: &'_ str| -> Option<(usize, usize)> { Some((text.find('(')?, text.find(')')?)) };
+    let one = |text| {
+        let (open, close) = head(text)?;
+        let types = text.get(open + 1..close)?.split(',').map(str::trim).filter(|text| !text.is_empty());
+        Some((text[..open].trim(), types.map(parameter).collect::<Option<_>>()?))
+    };
+    ptx.split(".entry ").skip(1).filter_map(one).collect()
+}
+
+/// The type in `.param .u64 .ptr .align 1 NAME`.
+fn parameter(text: &str) -> Option<String> {
+    let mut words = text.strip_prefix(".param")?.split_whitespace();
+    let first = words.next()?;
+    if first != ".align" {
+        return Some(first.to_owned());
     }
-    Some(types)
+    // A structure: its alignment, and its size behind the name.
+    let size = text.rfind('[').map_or("", |at| &text[at..]);
+    Some(format!(".align {}{size}", words.next()?))
 }
 
 #[cfg(test)]
@@ -252,20 +256,20 @@ mod tests {
 
     #[test]
     fn parameters_of_entries() {
-        assert_eq!(parameters(PTX, "scale_f32").unwrap(), [".u64", ".f32"]);
-        assert_eq!(parameters(PTX, "empty").unwrap(), [] as [&str; 0]);
-        assert_eq!(parameters(PTX, "scale"), None, "no part of a name");
+        let all = parameters(PTX);
+        assert_eq!(all["scale_f32"], [".u64", ".f32"]);
+        assert!(all["empty"].is_empty() && all.len() == 2);
         let structure = ".entry k(\n\t.param .align 8 .b8 k_param_0[16]\n)\n{}";
-        assert_eq!(parameters(structure, "k").unwrap(), [".align 8[16]"]);
+        assert_eq!(parameters(structure)["k"], [".align 8[16]"]);
+        assert!(parameters(".entry k(.reg .u64 a)").is_empty() && parameters(".entry k )(").is_empty());
     }
 
     #[test]
     fn the_embedded_kernels_can_be_read() {
         for module in embedded::MODULES {
             check_parameters(module, embedded::MODULES).unwrap();
-            for entry in module.entries {
-                assert!(parameters(module.ptx, entry).is_some(), "{entry}");
-            }
+            let all = parameters(module.ptx);
+            assert!(module.entries.iter().all(|entry| all.contains_key(entry)), "{}", module.name);
         }
     }
 }

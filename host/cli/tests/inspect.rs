@@ -148,5 +148,6 @@ fn a_folder_of_kernels_takes_the_place_of_the_embedded_ones() {
     lab.write("k/manifest.txt", first.as_bytes());
     lab.run_with("info", &given).refused("it belongs to another program");
     lab.run_with("kernels", &[("BATCHLAS_KERNEL_DIR", "none")]).refused("cargo xtask ptx");
-    lab.run_with("routes syev --n 4", &[("BATCHLAS_KERNEL_DIRS", "k")]).refused("BATCHLAS_KERNEL_DIR meant");
+    lab.run_with("routes syev --dtype f32 --n 4 --batch 9", &[("BATCHLAS_KERNEL_DIRS", "k")])
+        .refused("BATCHLAS_KERNEL_DIR meant");
 }
