@@ -54,11 +54,14 @@ impl Ticks {
         let wanted: Vec<f64> = wanted.into_iter().map(|x| scale.place(x)).filter(|x| x.is_finite()).collect();
         let width = range.end - range.start;
         let apart = wanted.windows(2).all(|pair| pair[1] - pair[0] > 0.055 * width);
+        let spread = thinned(&wanted, 0.075 * width);
         let places = if !wanted.is_empty() && wanted.len() <= 2 * MOST && apart {
             wanted
         } else {
             match scale {
                 Scale::Linear => linear(&range),
+                // Sizes that were measured say more than round numbers between them.
+                Scale::Log if spread.len() >= 3 => spread,
                 Scale::Log => logarithmic(&range),
             }
         };
@@ -88,6 +91,18 @@ impl Ranged for Ticks {
     fn range(&self) -> Range<f64> {
         self.range.clone()
     }
+}
+
+/// From the largest down those that lie this far apart, in ascending order.
+fn thinned(places: &[f64], distance: f64) -> Vec<f64> {
+    let mut kept: Vec<f64> = vec![];
+    for &place in places.iter().rev() {
+        if kept.last().is_none_or(|last| last - place > distance) {
+            kept.push(place);
+        }
+    }
+    kept.reverse();
+    kept
 }
 
 /// 1, 2 or 5 times a power of ten apart.
@@ -150,6 +165,8 @@ mod tests {
         assert!(labels(Scale::Log, &[1e-300, 1e300], &[]).len() <= MOST + 1);
         assert_eq!(labels(Scale::Log, &[4.0, 32.0], &[4.0, 8.0, 16.0, 32.0]), ["4", "8", "16", "32"]);
         assert!(labels(Scale::Log, &[4.0, 32.0], &[4.0, 4.1, 32.0]).len() > 1, "too near each other");
+        let orders: Vec<f64> = (1..=16).map(|k| f64::from(2 * k)).collect();
+        assert_eq!(labels(Scale::Log, &[2.0, 32.0], &orders), ["2", "4", "6", "10", "14", "18", "24", "32"]);
     }
 
     #[test]
