@@ -106,8 +106,34 @@ fn differences(head: &str, before: &[Ledger], after: &[Ledger]) -> String {
             crate::ledger::list("differ", &changes)
         };
         text += &format!("{}, {head}, of {} kernels: {list}", before.arch, before.rows.len());
+        text += &totals(before, after);
     }
     text
+}
+
+/// Sums over the kernels whose machine code is known on both sides; nothing where there is none.
+fn totals(before: &Ledger, after: &Ledger) -> String {
+    let both = before.rows.iter().filter_map(|row| Some((row, after.row(&row.entry)?)));
+    let known =
+        both.filter_map(|(x, y)| Some((x.resources?, y.resources?, x.sass.as_ref()?, y.sass.as_ref()?)));
+    let (mut kernels, mut fewer, mut more, mut spilling, mut instructions) = (0, 0, 0, [0, 0], [0_u64, 0]);
+    for (x, y, of_x, of_y) in known {
+        kernels += 1;
+        fewer += u32::from(y.registers < x.registers);
+        more += u32::from(y.registers > x.registers);
+        for (k, (resources, counts)) in [(x, of_x), (y, of_y)].into_iter().enumerate() {
+            spilling[k] += u32::from(resources.stack_bytes + resources.spill_store_bytes > 0);
+            instructions[k] += u64::from(counts.get("instructions"));
+        }
+    }
+    if kernels == 0 {
+        return String::new();
+    }
+    format!(
+        "  machine code of {kernels} kernels: {} -> {} instructions; registers fewer in {fewer}, more in {more}; \
+         {} -> {} kernels with a stack frame or spills\n",
+        instructions[0], instructions[1], spilling[0], spilling[1]
+    )
 }
 
 /// The folder of the sides.
@@ -163,6 +189,8 @@ impl<'a> Sides<'a> {
             "batchlas",
         ]);
         command.env("CARGO_TARGET_DIR", &target).env("BATCHLAS_ARCHS", pack::archs());
+        // The commit's files may lie far from this tree's tools.
+        command.envs(ptxas::find("ptxas", root())?.map(|path| ("BATCHLAS_PTXAS", path)));
         println!("{name}: building its program");
         let built = progress::watching(|| process::run(&mut command));
         process::run(
@@ -197,6 +225,28 @@ fn checkout(commit: &str, folder: &Path) -> Result<(), Failure> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn figures_of_two_builds_are_summed() {
+        let of = |registers: u32, spills: u32, instructions: u32| {
+            let text = format!(
+                "{{\"arch\": \"sm_90\", \"tool_chain\": \"x\", \"kernels\": [{{\"kernel\": \"k\", \"module\": \"m\", \
+                 \"registers\": {registers}, \"spill_stores\": {spills}, \"ptx\": {{}}, \
+                 \"sass\": {{\"instructions\": {instructions}}}}}]}}"
+            );
+            ledger::parse(&text).unwrap()
+        };
+        let (before, after) = (of(40, 0, 100), of(42, 8, 90));
+        let text = differences("default -> O2", &[before.clone()], &[after]);
+        assert!(text.starts_with(
+            "sm_90, default -> O2, of 1 kernels: 1 kernels differ:\n  sm_90 k: registers 40 -> 42"
+        ));
+        let sums = "machine code of 1 kernels: 100 -> 90 instructions; registers fewer in 0, more in 1; 0 -> 1 kernels with";
+        assert!(text.contains(sums), "{text}");
+        let mut unassembled = before.clone();
+        unassembled.rows[0].sass = None;
+        assert_eq!(differences("x", &[before], &[unassembled]), "sm_90, x, of 1 kernels: none differs\n");
+    }
 
     #[test]
     fn words_of_the_command() {
