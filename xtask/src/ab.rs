@@ -237,7 +237,7 @@ mod tests {
             ledger::parse(&text).unwrap()
         };
         let (before, after) = (of(40, 0, 100), of(42, 8, 90));
-        let text = differences("default -> O2", &[before.clone()], &[after]);
+        let text = differences("default -> O2", std::slice::from_ref(&before), &[after]);
         assert!(text.starts_with(
             "sm_90, default -> O2, of 1 kernels: 1 kernels differ:\n  sm_90 k: registers 40 -> 42"
         ));

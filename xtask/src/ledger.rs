@@ -77,7 +77,7 @@ impl Current {
         Ok(Self { built, ledgers })
     }
 
-    /// [`check`] against what is recorded for an architecture.
+    /// [`check()`] against what is recorded for an architecture.
     fn against(
         &self,
         recorded: impl Fn(Arch) -> Result<Option<Ledger>, String>,
