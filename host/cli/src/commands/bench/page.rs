@@ -19,7 +19,7 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px; }
 th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
-th { position: sticky; top: 0; background: var(--band); }
+th { position: sticky; top: 0; background: var(--band); white-space: normal; vertical-align: bottom; }
 .text { text-align: left; } td.remark { color: var(--dim); white-space: normal; min-width: 12rem; text-align: left; }
 dl { display: grid; grid-template-columns: max-content auto; gap: .2rem 1.2rem; } dt { color: var(--dim); } dd { margin: 0; }
 figure { margin: 1rem 0; } svg { width: 100%; height: auto; }
