@@ -36,6 +36,8 @@ impl Context {
     }
 
     fn new(ordinal: u32) -> Result<Self> {
+        // A folder that cannot be used must not show at the first launch, deep in a run.
+        super::modules()?;
         let device = driver::device(ordinal)?;
         let info = driver::info(ordinal, device)?;
         let raw = cust::context::Context::new(device).map_err(|error| Error::Unavailable {

@@ -4,6 +4,7 @@
 mod context;
 mod driver;
 mod event;
+mod kernel_dir;
 mod launch;
 mod memory;
 mod module;

@@ -9,6 +9,7 @@ use cuda_std::launch::Entry;
 use cust::sys::{self, CUfunction, CUfunction_attribute as Attribute, CUjit_option, CUmodule, CUresult};
 
 use super::driver::{check, describe};
+use super::kernel_dir;
 use crate::device::Arch;
 use crate::error::{Error, Result};
 
@@ -37,20 +38,24 @@ pub struct EmbeddedModule {
 
 // Without an assembler there is no cubin, and what aligns cubins is unused.
 #[allow(dead_code)]
-mod embedded {
+pub(super) mod embedded {
     use super::EmbeddedModule;
 
     include!(concat!(env!("OUT_DIR"), "/kernels.rs"));
 }
 
-/// The modules of this library's kernels, one row a module and architecture.
-pub fn modules() -> &'static [EmbeddedModule] {
-    embedded::MODULES
+/// The modules of this library's kernels, one row a module and architecture: those that the program embeds, or
+/// those of the folder in `BATCHLAS_KERNEL_DIR`.
+///
+/// # Errors
+/// [`Error::Argument`] where that folder cannot be read or holds the kernels of another program.
+pub fn modules() -> Result<&'static [EmbeddedModule]> {
+    kernel_dir::in_force().map(|kernels| kernels.modules)
 }
 
-/// The compilers that made them.
+/// The compilers that made them; of the embedded ones where [`modules`] is an error.
 pub fn tool_chain() -> &'static str {
-    embedded::TOOL_CHAIN
+    kernel_dir::in_force().map_or(embedded::TOOL_CHAIN, |kernels| kernels.tool_chain)
 }
 
 static REGISTERED: Mutex<Vec<&'static [EmbeddedModule]>> = Mutex::new(Vec::new());
@@ -86,10 +91,10 @@ fn images(rows: &[EmbeddedModule], arch: Arch) -> Vec<Image> {
 }
 
 /// The rows of one module, from this library and from registered crates.
-fn rows_of(name: &str) -> Vec<EmbeddedModule> {
+fn rows_of(name: &str) -> Result<Vec<EmbeddedModule>> {
     let registered = REGISTERED.lock().unwrap_or_else(PoisonError::into_inner);
-    let all = std::iter::once(modules()).chain(registered.iter().copied()).flatten();
-    all.filter(|row| row.name == name).copied().collect()
+    let all = std::iter::once(modules()?).chain(registered.iter().copied()).flatten();
+    Ok(all.filter(|row| row.name == name).copied().collect())
 }
 
 /// One kernel that the driver has loaded.
@@ -135,7 +140,7 @@ impl ModuleCache {
         if let Some(Loaded(module)) = self.modules.get(name) {
             return Ok(*module);
         }
-        let module = load_module(name, &rows_of(name), arch)?;
+        let module = load_module(name, &rows_of(name)?, arch)?;
         self.modules.insert(name, Loaded(module));
         Ok(module)
     }
@@ -238,11 +243,12 @@ pub struct LoadedKernel {
 impl ModuleCache {
     /// Loads every embedded module and tells what the driver made of it. The context is current.
     pub(crate) fn load_all(&mut self, arch: Arch) -> Result<Vec<LoadedKernel>> {
-        let names: std::collections::BTreeSet<_> = modules().iter().map(|row| row.name).collect();
+        let all = modules()?;
+        let names: std::collections::BTreeSet<_> = all.iter().map(|row| row.name).collect();
         let mut kernels = Vec::new();
         for name in names {
             let module = self.module(name, arch)?;
-            let row = modules().iter().find(|row| row.name == name).expect("the name comes from there");
+            let row = all.iter().find(|row| row.name == name).expect("the name comes from there");
             for entry in row.entries {
                 kernels.push(loaded_kernel(module, name, entry)?);
             }
@@ -302,14 +308,14 @@ mod tests {
             error.contains("scale_f32") && error.contains("sm_80, sm_90") && error.contains("sm_75"),
             "{error}"
         );
-        let error = load_module("absent", &rows_of("absent"), Arch(90)).unwrap_err().to_string();
+        let error = load_module("absent", &rows_of("absent").unwrap(), Arch(90)).unwrap_err().to_string();
         assert!(error.contains("embeds no such module"), "{error}");
     }
 
     #[test]
     fn every_module_is_embedded_once_an_architecture() {
         let mut seen = std::collections::BTreeSet::new();
-        for module in modules() {
+        for module in modules().unwrap() {
             assert!(seen.insert((module.name, module.arch)), "{} for sm_{} twice", module.name, module.arch);
             assert!(!module.entries.is_empty() && module.ptx.contains(".version"), "{}", module.name);
         }

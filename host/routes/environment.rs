@@ -69,8 +69,11 @@ fn check(name: &str) -> Result<()> {
     Ok(())
 }
 
+/// The variable that names a folder of kernels for GPUs, in place of the embedded ones.
+pub const KERNEL_DIR: &str = "BATCHLAS_KERNEL_DIR";
+
 /// Variables that name a file or a folder: one that is misspelt would be passed over in silence.
-const FILES: [&str; 3] = [TRACE, COVERAGE, TUNED_DIR];
+const FILES: [&str; 4] = [TRACE, COVERAGE, TUNED_DIR, KERNEL_DIR];
 
 /// Whether a name is a known one with another ending, other case, or at most two slips.
 fn is_near(name: &str, known: &str) -> bool {
@@ -133,6 +136,7 @@ mod tests {
             ("BATCHLAS_TRACES", TRACE),
             ("BATCHLAS_COVARAGE", COVERAGE),
             ("BATCHLAS_TUNED_DIRS", TUNED_DIR),
+            ("BATCHLAS_KERNELS_DIR", KERNEL_DIR),
         ] {
             let text = check(name).unwrap_err().to_string();
             assert!(text.contains(name) && text.contains(&format!("is {meant} meant")), "{text}");

@@ -15,6 +15,7 @@ mod tables;
 pub mod tune;
 
 pub use choose::{CanRun, Choice, Source, choose};
+pub use environment::KERNEL_DIR;
 pub use error::{Refusal, RouteError, TableError};
 pub use operation::{Candidate, Family, Key, Kind, Operation, Param, Params, ParseError};
 pub use pin::{Pin, Pinned, ScopedPin, effective, variable};

@@ -6,7 +6,7 @@ use gpu_suite::run::{self, Places};
 use gpu_suite::{Kind, Program};
 
 use crate::process::{self, Failure, answer, at, cargo, root, target_dir};
-use crate::{progress, setup};
+use crate::{pack, progress, setup};
 
 /// Packages whose tests and benches use a GPU.
 const PACKAGES: [&str; 2] = ["batchlas", "kernels-normalize"];
@@ -26,10 +26,14 @@ pub fn suite() -> Result<(), Failure> {
     }
     setup::ensure()?;
     let places = Places { work: root().to_path_buf(), results: target_dir().join("gpu-suite") };
-    Ok(run::tests_then_bench(&build(None)?, &places)?)
+    let mut programs = build(None)?;
+    let archs = std::env::var("BATCHLAS_ARCHS").unwrap_or_default();
+    programs.push(pack::build_bin(&["--package", "batchlas-cli"], "batchlas", &archs)?);
+    Ok(run::tests_then_bench(&programs, &places)?)
 }
 
-fn has_gpu() -> bool {
+/// Whether there is a GPU here, as far as files and the driver tell.
+pub fn has_gpu() -> bool {
     run::has_device_file() || answer("nvidia-smi", &["-L"]).is_some_and(|list| list.contains("GPU"))
 }
 

@@ -3,9 +3,10 @@
 use std::path::{Path, PathBuf};
 
 use cuda_builder::check::Policy;
-use cuda_builder::{BuiltKernels, CudaBuilder, arch, embed};
+use cuda_builder::{Arch, BuiltKernels, CudaBuilder, Flags, arch, embed};
 
 use crate::process::{Failure, at, root, target_dir};
+use crate::progress;
 
 /// Compiles every kernel crate into a folder.
 pub fn export(folder: &Path) -> Result<(), Failure> {
@@ -20,9 +21,14 @@ pub fn export(folder: &Path) -> Result<(), Failure> {
 
 /// Builds every kernel crate for the architectures that are asked for.
 pub fn build_all(policy: Policy) -> Result<Vec<BuiltKernels>, Failure> {
-    let archs = arch::from_env()?;
+    build_with(policy, Flags::default(), &arch::from_env()?)
+}
+
+/// Builds every kernel crate in another way.
+pub fn build_with(policy: Policy, flags: Flags, archs: &[Arch]) -> Result<Vec<BuiltKernels>, Failure> {
     let build = |krate: PathBuf| {
-        CudaBuilder::new(krate).target_dir(target_dir()).archs(archs.clone()).faults(policy).build()
+        let builder = CudaBuilder::new(krate).target_dir(target_dir()).archs(archs.iter().copied());
+        progress::watching(|| builder.flags(flags).faults(policy).build())
     };
     Ok(kernel_crates()?.into_iter().map(build).collect::<Result<_, _>>()?)
 }

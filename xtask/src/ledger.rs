@@ -39,33 +39,11 @@ pub fn write() -> Result<(), Failure> {
 pub fn check() -> Result<Option<String>, Failure> {
     let current = Current::measure()?;
     print!("{}", current.collectives());
-    let mut differing = vec![];
-    let mut remarks = vec![];
-    for ledger in &current.ledgers {
-        let path = path(ledger.arch);
-        // The command line embeds the recorded ones, and does not build without them.
-        if !path.exists() {
-            remarks.push(format!("{}: not compared: never recorded", ledger.arch));
-            continue;
-        }
-        let recorded = read(&path).map_err(|problem| Failure::new(format!("{problem}{RENEW}")))?;
-        match comparable(&recorded, ledger) {
-            Ok(remark) => {
-                remarks.extend(remark);
-                differing.extend(changes::between(&recorded, ledger));
-            }
-            Err(remark) => remarks.push(remark),
-        }
-    }
-    let faults = current.must_ship();
-    if !differing.is_empty() {
-        let moved = list("not as recorded", &differing);
-        let faults = faults.err().map(|faults| format!("\n{faults}")).unwrap_or_default();
-        return Err(Failure::new(format!("{}{RENEW}{faults}", moved.trim_end())));
-    }
-    faults?;
-    remarks.dedup();
-    Ok((!remarks.is_empty()).then(|| remarks.join("; ")))
+    // The command line embeds the recorded ones, and does not build without them.
+    current.against(|arch| {
+        let path = path(arch);
+        if path.exists() { read(&path).map(Some) } else { Ok(None) }
+    })
 }
 
 const RENEW: &str = "\n`cargo xtask ledger` writes the ledger anew; commit it with the change";
@@ -97,6 +75,38 @@ impl Current {
         let nvdisasm = ptxas::find("nvdisasm", root())?;
         let ledgers = ledger::measure(&built, nvdisasm.as_deref())?;
         Ok(Self { built, ledgers })
+    }
+
+    /// [`check()`] against what is recorded for an architecture.
+    fn against(
+        &self,
+        recorded: impl Fn(Arch) -> Result<Option<Ledger>, String>,
+    ) -> Result<Option<String>, Failure> {
+        let mut differing = vec![];
+        let mut remarks = vec![];
+        for ledger in &self.ledgers {
+            let found = recorded(ledger.arch).map_err(|problem| Failure::new(format!("{problem}{RENEW}")))?;
+            let Some(recorded) = found else {
+                remarks.push(format!("{}: not compared: never recorded", ledger.arch));
+                continue;
+            };
+            match comparable(&recorded, ledger) {
+                Ok(remark) => {
+                    remarks.extend(remark);
+                    differing.extend(changes::between(&recorded, ledger));
+                }
+                Err(remark) => remarks.push(remark),
+            }
+        }
+        let faults = self.must_ship();
+        if !differing.is_empty() {
+            let moved = list("not as recorded", &differing);
+            let faults = faults.err().map(|faults| format!("\n{faults}")).unwrap_or_default();
+            return Err(Failure::new(format!("{}{RENEW}{faults}", moved.trim_end())));
+        }
+        faults?;
+        remarks.dedup();
+        Ok((!remarks.is_empty()).then(|| remarks.join("; ")))
     }
 
     /// An error that lists stack frames, spills, calls and generic accesses that no reason excuses.
@@ -166,7 +176,8 @@ fn machine_faults(ledger: &Ledger, modules: &[&str], allowed: &[Allowance]) -> V
     found
 }
 
-fn list(head: &str, changes: &[Change]) -> String {
+/// Changes under a head, the first of them.
+pub fn list(head: &str, changes: &[Change]) -> String {
     if changes.is_empty() {
         return String::new();
     }
@@ -260,6 +271,27 @@ mod tests {
         of(vec![]).must_ship().unwrap();
         let error = of(vec![fault]).must_ship().unwrap_err().to_string();
         assert!(error.contains("must not ship") && error.contains("12 of spill stores"), "{error}");
+    }
+
+    #[test]
+    fn a_planted_spill_breaks_the_check_of_the_committed_ledger() {
+        for file in std::fs::read_dir(folder()).unwrap() {
+            let recorded = read(&file.unwrap().path()).unwrap();
+            let against = |ledger: &Ledger| {
+                let current = Current { built: vec![], ledgers: vec![ledger.clone()] };
+                current.against(|_| Ok(Some(recorded.clone())))
+            };
+            assert_eq!(against(&recorded).unwrap(), None);
+            let mut planted = recorded.clone();
+            let row = planted.rows.last_mut().unwrap();
+            row.resources.as_mut().unwrap().spill_store_bytes += 8;
+            let error = against(&planted).unwrap_err().to_string();
+            let entry = &recorded.rows.last().unwrap().entry;
+            let head = format!("1 kernels not as recorded:\n  {} {entry}: spill_stores ", recorded.arch);
+            assert!(error.starts_with(&head) && error.ends_with(RENEW), "{error}");
+            let never = Current { built: vec![], ledgers: vec![recorded.clone()] }.against(|_| Ok(None));
+            assert!(never.unwrap().unwrap().contains("never recorded"));
+        }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Chores of the workspace, run as `cargo xtask COMMAND`.
 
+mod ab;
 mod demo;
 mod dependents;
 mod doctor;
@@ -45,6 +46,13 @@ GPU:
                    bench.jsonl}; compares the bench with first.jsonl there, which the first run writes
   gpu-pack         makes gpu-pack/: tests and benches for a GPU machine without Rust (run gpu-pack/run.sh)
 
+Comparing builds (docs/measuring.md):
+  ab --builder-flags FLAGS [--against FLAGS] [--commit REV] [--pack]
+     [--device D] [--bench \"OP ...\"] [--accuracy \"OP ...\"]
+                   builds the kernels in two ways or more (or another commit), runs bench and accuracy of
+                   each, and compares them; FLAGS: default, no-cubin, contraction, O1, O2, unroll=N, with
+                   commas between; --pack makes gpu-ab/ for a GPU machine without Rust (gpu-ab/run.sh ab)
+
 Dependents:
   dependents       builds and runs crates outside the workspace that use the library (part of test)
   stub DIR         writes the empty libcuda.so that builds with feature `cuda` link without a CUDA toolkit;
@@ -87,6 +95,7 @@ fn run(words: &[&str]) -> Result<(), Failure> {
             println!("ledger: {}", ledger::check()?.unwrap_or_else(|| "as recorded".to_owned()));
             Ok(())
         }
+        ["ab", rest @ ..] => ab::run(rest),
         ["ptx", folder] => kernels::export(folder.as_ref()),
         ["gpu-suite"] => gpu::suite(),
         ["gpu-pack"] => pack::run(),

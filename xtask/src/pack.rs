@@ -23,13 +23,9 @@ const RUN_SH: &str = include_str!("run.sh");
 /// Every program embeds all kernels, so the programs lie in one archive whose window spans several of them.
 pub fn run() -> Result<(), Failure> {
     setup::ensure()?;
-    // A pack is for one machine, and kernels of two architectures would be larger.
-    let archs = std::env::var("BATCHLAS_ARCHS").unwrap_or_else(|_| ARCH.to_owned());
+    let archs = archs();
     let mut programs = gpu::build(Some(&archs))?;
     programs.push(build_bin(&["--package", "batchlas-cli"], "batchlas", &archs)?);
-    let packer = ["--package", "batchlas-gpu-suite", "--features", "batchlas-gpu-suite/archive"];
-    let packer = build_bin(&packer, "gpu-suite", &archs)?;
-
     let start = Instant::now();
     let (staged, folder) = (target_dir().join("gpu-pack"), root().join("gpu-pack"));
     for folder in [&staged, &folder] {
@@ -42,25 +38,28 @@ pub fn run() -> Result<(), Failure> {
         println!("{:>9} {}/{}", kib(stripped), program.kind.word(), program.name);
         size += stripped;
     }
-    let archive = folder.join("programs.tar.xz");
-    process::run(Command::new(&packer.path).arg("create").arg(&archive).arg(&staged))?;
-    std::fs::remove_dir_all(&staged).map_err(at(&staged))?;
-    let bytes = std::fs::read(&archive).map_err(at(&archive))?;
-    println!(
-        "{:>9} in all, {} packed in {:.0} s",
-        kib(size),
-        kib(bytes.len() as u64),
-        start.elapsed().as_secs_f64()
-    );
+    println!("{:>9} in all", kib(size));
+    let data = copy_folder(&root().join("examples/data"), &folder.join("examples/data"))?;
+    close(&staged, &folder, data, "")?;
+    println!("in {:.0} s", start.elapsed().as_secs_f64());
+    Ok(())
+}
 
+/// Puts what was staged into an archive in the pack's folder, beside the script and the program that unpack and run
+/// it. `others` bytes lie there already; `word` is the script's.
+pub fn close(staged: &Path, folder: &Path, others: u64, word: &str) -> Result<(), Failure> {
+    let packer = ["--package", "batchlas-gpu-suite", "--features", "batchlas-gpu-suite/archive"];
+    let packer = build_bin(&packer, "gpu-suite", &archs())?;
+    let archive = folder.join("programs.tar.xz");
+    process::run(Command::new(&packer.path).arg("create").arg(&archive).arg(staged))?;
+    std::fs::remove_dir_all(staged).map_err(at(staged))?;
+    let bytes = std::fs::read(&archive).map_err(at(&archive))?;
     write(&folder.join("pack-id"), &format!("{}\n", id_of(&bytes)))?;
     let script = folder.join("run.sh");
     write(&script, RUN_SH)?;
     make_executable(&script)?;
-    let rest = copy_stripped(&packer.path, &folder.join("gpu-suite"))?
-        + copy_folder(&root().join("examples/data"), &folder.join("examples/data"))?;
-    let size = bytes.len() as u64 + rest;
-    println!("{:>9} {}; on the GPU machine: {1}/run.sh", kib(size), folder.display());
+    let size = bytes.len() as u64 + others + copy_stripped(&packer.path, &folder.join("gpu-suite"))?;
+    println!("{:>9} {}; on the GPU machine: {1}/run.sh{word}", kib(size), folder.display());
     if size > LIMIT {
         let advice = "BATCHLAS_ARCHS with one architecture leaves out the kernels of others";
         return Err(Failure::new(format!("{} is more than {}; {advice}", kib(size), kib(LIMIT))));
@@ -68,9 +67,18 @@ pub fn run() -> Result<(), Failure> {
     Ok(())
 }
 
-fn build_bin(which: &[&str], name: &str, archs: &str) -> Result<Program, Failure> {
+/// A pack is for one machine, and kernels of two architectures would be larger.
+pub fn archs() -> String {
+    std::env::var("BATCHLAS_ARCHS").unwrap_or_else(|_| ARCH.to_owned())
+}
+
+/// A program in release; no `archs` leave them to the environment.
+pub fn build_bin(which: &[&str], name: &str, archs: &str) -> Result<Program, Failure> {
     let mut command = cargo();
-    command.args(["build", "--release", "--bin", name]).args(which).env("BATCHLAS_ARCHS", archs);
+    command.args(["build", "--release", "--bin", name]).args(which);
+    if !archs.is_empty() {
+        command.env("BATCHLAS_ARCHS", archs);
+    }
     progress::watching(|| process::run(&mut command))?;
     let path = target_dir().join("release").join(name);
     Ok(Program { kind: Kind::Bin, name: name.to_owned(), path })
@@ -87,7 +95,8 @@ fn kib(bytes: u64) -> String {
     format!("{} KiB", bytes.div_ceil(1024))
 }
 
-fn empty(folder: &Path) -> Result<(), Failure> {
+/// Makes a folder anew.
+pub fn empty(folder: &Path) -> Result<(), Failure> {
     if folder.exists() {
         std::fs::remove_dir_all(folder).map_err(at(folder))?;
     }
@@ -99,7 +108,7 @@ fn write(path: &Path, text: &str) -> Result<(), Failure> {
 }
 
 /// Copies a program without its symbols; the copy's size.
-fn copy_stripped(from: &Path, to: &Path) -> Result<u64, Failure> {
+pub fn copy_stripped(from: &Path, to: &Path) -> Result<u64, Failure> {
     if let Some(parent) = to.parent() {
         std::fs::create_dir_all(parent).map_err(at(parent))?;
     }

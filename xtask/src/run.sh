@@ -1,8 +1,10 @@
 #!/bin/sh
-# GPU tests and benches of BatchLAS, made by `cargo xtask gpu-pack`; needs an NVIDIA driver and no Rust.
+# GPU tests and benches of BatchLAS, made by `cargo xtask gpu-pack`, or an A/B run, made by `cargo xtask ab --pack`;
+# needs an NVIDIA driver and no Rust.
 #   ./run.sh            every test program, then a short bench
 #   ./run.sh tests      the tests alone
 #   ./run.sh bench      every bench program in full; rows go to $OUT/<name>.jsonl
+#   ./run.sh ab ...     the two builds of an A/B pack: rows of each, and ab.txt with what differs
 #   ./run.sh NAME ...   one program (test, bench, or batchlas) with arguments of its own
 # Results go to $OUT (default: ./out): junit.xml, log.txt, bench.jsonl. The bench is compared with first.jsonl
 # there or beside this script. Programs are unpacked once, to $BATCHLAS_PACK_SCRATCH or the temporary folder.
@@ -34,6 +36,10 @@ fi
 case "${1:-all}" in
 all | tests | bench)
     exec ./gpu-suite "${1:-all}" "$programs" "$OUT"
+    ;;
+ab)
+    shift
+    exec ./gpu-suite ab "$programs" "$OUT" "$@"
     ;;
 esac
 name=$1

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use crate::audit::Resources;
 use crate::check::{Allowance, Fault, Policy};
 use crate::error::{BuildError, KernelFault, at};
+use crate::flags::Flags;
 use crate::nested::Nested;
 use crate::{Arch, arch, check, codegen, discover, embed, progress, ptxas, sysroot};
 
@@ -42,6 +43,7 @@ pub struct CudaBuilder {
     debug: DebugInfo,
     emit_llvm_ir: bool,
     emit_cubin: bool,
+    flags: Flags,
     final_module_path: Option<PathBuf>,
     copy_to: Option<PathBuf>,
     target_dir: Option<PathBuf>,
@@ -101,6 +103,7 @@ impl CudaBuilder {
             debug: DebugInfo::None,
             emit_llvm_ir: false,
             emit_cubin: true,
+            flags: Flags::default(),
             final_module_path: None,
             copy_to: None,
             target_dir: None,
@@ -144,6 +147,12 @@ impl CudaBuilder {
     /// Whether cubins are made where `ptxas` is found; they are by default.
     pub fn emit_cubin(mut self, emit: bool) -> Self {
         self.emit_cubin = emit;
+        self
+    }
+
+    /// How code is made, where not as what ships: the kernels of an A/B run.
+    pub fn flags(mut self, flags: Flags) -> Self {
+        self.flags = flags;
         self
     }
 
@@ -202,6 +211,10 @@ impl CudaBuilder {
     pub(crate) fn build_silently(self) -> Result<BuiltKernels, BuildError> {
         let folder = self.folder()?;
         let built = match std::env::var_os("BATCHLAS_PTX_DIR").filter(|dir| !dir.is_empty()) {
+            Some(_) if self.flags != Flags::default() => {
+                let problem = format!("prebuilt kernels take no builder flags ({}): unset it", self.flags);
+                return Err(BuildError::Environment { name: "BATCHLAS_PTX_DIR", problem });
+            }
             Some(dir) => embed::load_prebuilt(Path::new(&dir), &folder, self.archs.as_deref())?,
             None => self.compile(&folder)?,
         };
@@ -248,7 +261,8 @@ impl CudaBuilder {
         let krate = linked.ir.file_stem().map(|stem| stem.to_string_lossy().into_owned()).unwrap_or_default();
         let variant = if self.release { "" } else { "-checked" };
         let lines = if nested.lines { "-lines" } else { "" };
-        let out_dir = ptx_dir.join("modules").join(format!("{krate}{variant}{lines}"));
+        let out_dir =
+            ptx_dir.join("modules").join(format!("{krate}{variant}{lines}{}", self.flags.variant()));
         let mut allowed = check::read_allowed(folder)?;
         allowed.extend(self.allowed.iter().cloned());
         let settings = codegen::Settings {
@@ -258,12 +272,13 @@ impl CudaBuilder {
             emit_llvm_ir: self.emit_llvm_ir,
             checked: nested.checked,
             lines: nested.lines,
+            flags: self.flags,
             allowed: &allowed,
             ptx_dir: &ptx_dir,
             out_dir: &out_dir,
             krate: &krate,
         };
-        let (modules, faults) = codegen::compile(&linked.ir, &settings)?;
+        let (mut modules, faults) = codegen::compile(&linked.ir, &settings)?;
         let policy = match self.policy {
             Some(policy) => policy,
             None => Policy::from_env()?.unwrap_or(Policy::Deny),
@@ -272,10 +287,16 @@ impl CudaBuilder {
             return Err(BuildError::Kernel { faults, folder: out_dir });
         }
 
-        let tool_chain = match &ptxas {
-            Some((_, version)) => format!("{tools}, ptxas {version}"),
-            None => tools.to_string(),
-        };
+        if !self.flags.cubin {
+            modules.iter_mut().for_each(|module| (module.cubin, module.resources) = (None, BTreeMap::new()));
+        }
+        let mut tool_chain = tools.to_string();
+        if let Some((_, version)) = ptxas.as_ref().filter(|_| self.flags.cubin) {
+            tool_chain += &format!(", ptxas {version}");
+        }
+        if self.flags != Flags::default() {
+            tool_chain += &format!(", {}", self.flags);
+        }
         let mut watched: Vec<PathBuf> = manifests_of(&linked.sources).into_iter().collect();
         watched.extend(nested.lock_file());
         // The folder tells when a file of exceptions comes or goes.

@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use crate::check::{self, Allowance, Fault};
 use crate::discover::ToolChain;
 use crate::error::{BuildError, KernelFault, at};
+use crate::flags::Flags;
 use crate::link::run;
 use crate::markers::EntryDecl;
 use crate::{Arch, BuiltModule, CODEGEN_SOURCES, audit, hash_of, progress, ptxas};
@@ -33,6 +34,8 @@ pub struct Settings<'a> {
     pub checked: bool,
     /// Keep line tables in the cubins.
     pub lines: bool,
+    /// How code is made.
+    pub flags: Flags,
     /// Exceptions from the checks.
     pub allowed: &'a [Allowance],
     /// `<target>/ptx`.
@@ -117,8 +120,11 @@ fn job(module: &Module, arch: Arch, settings: &Settings<'_>) -> Result<(BuiltMod
     let ir = settings.emit_llvm_ir.then(|| file("ll"));
     let assembler = settings.ptxas.as_ref().map_or("none", |(_, version)| version);
     let options = format!(
-        "{} {arch} {assembler} {} {}",
-        settings.tools.llvm_version, settings.lines, settings.emit_llvm_ir
+        "{} {arch} {assembler} {} {} {}",
+        settings.tools.llvm_version,
+        settings.lines,
+        settings.emit_llvm_ir,
+        settings.flags.variant()
     );
     let key = hash_of(CODEGEN_SOURCES.iter().copied().chain([module.key.as_str(), &options]));
 
@@ -203,7 +209,8 @@ fn to_ptx(
     let cpu = format!("-mcpu={arch}");
     // Functions that survive as local symbols were not inlined: the checks find them.
     run(Command::new(bin.join("opt"))
-        .args(["-passes=default<O3>,globaldce", "-unroll-threshold=100000", &cpu])
+        .args(settings.flags.of_opt())
+        .arg(&cpu)
         .args(["-vectorize-loops=false", "-vectorize-slp=false"])
         .arg(&module.ir)
         .arg("-o")
@@ -215,10 +222,10 @@ fn to_ptx(
             .arg("-o")
             .arg(path))?;
     }
-    // No contraction: a kernel that wants a fused multiply-add writes it. LLVM then emits add.rn and
-    // mul.rn, which ptxas and the driver leave alone too.
+    // What ships has no contraction: a kernel that wants a fused multiply-add writes it.
     run(Command::new(bin.join("llc"))
-        .args(["-O3", "-fp-contract=off", "-nvptx-fma-level=0", &cpu])
+        .args(settings.flags.of_llc())
+        .arg(&cpu)
         .arg(&optimised)
         .arg("-o")
         .arg(ptx))?;

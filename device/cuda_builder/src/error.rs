@@ -19,6 +19,8 @@ pub enum BuildError {
     },
     /// An unknown GPU architecture.
     Arch(String),
+    /// An unknown word of [`crate::Flags`].
+    Flag(String),
     /// A file could not be read or written.
     Io {
         /// The file.
@@ -118,6 +120,11 @@ impl fmt::Display for BuildError {
             Self::Arch(text) => {
                 write!(f, "unknown GPU architecture `{text}`; known: {}", crate::arch::known())
             }
+            Self::Flag(word) => write!(
+                f,
+                "unknown builder flag `{word}`; words with commas between: default, no-cubin, contraction, O1, O2, O3, \
+                 unroll=N"
+            ),
             Self::Io { path, source } => write!(f, "{}: {source}", path.display()),
             Self::Compile { krate, messages } => {
                 write!(

@@ -32,6 +32,7 @@ pub mod codegen;
 pub mod discover;
 pub mod embed;
 pub mod error;
+pub mod flags;
 pub mod ir;
 pub mod ledger;
 pub mod link;
@@ -46,13 +47,15 @@ pub use arch::Arch;
 pub use builder::{BuiltKernels, BuiltModule, CudaBuilder, DebugInfo};
 pub use embed::{embed, embed_all};
 pub use error::BuildError;
+pub use flags::Flags;
 pub use link::act_as_linker;
 
 /// Everything that decides what the linker writes: a change relinks every kernel crate.
 const LINKER_SOURCES: &[&str] = &[include_str!("link.rs"), include_str!("ir.rs"), include_str!("markers.rs")];
 
 /// Everything that decides what becomes of linked IR: a change recompiles every PTX module.
-const CODEGEN_SOURCES: &[&str] = &[include_str!("codegen.rs"), include_str!("check.rs")];
+const CODEGEN_SOURCES: &[&str] =
+    &[include_str!("codegen.rs"), include_str!("flags.rs"), include_str!("check.rs")];
 
 /// Prints a build error for a person and ends the build script with exit status 1.
 pub fn fail(error: &BuildError) -> ! {

@@ -147,6 +147,30 @@ fn a_checked_build_keeps_bounds_checks_and_line_tables() {
 }
 
 #[test]
+fn flags_change_the_code_and_leave_what_ships_alone() {
+    let source = "#[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn joined(a: *mut f32, b: f32, c: f32) {\n\
+                  unsafe { *a = *a * b + c } }\n";
+    let folder = krate("flags", source);
+    let build =
+        |flags: &str| builder(&folder).arch(Arch::SM_90).flags(flags.parse().unwrap()).build().unwrap();
+    let text = |built: &cuda_builder::BuiltKernels| std::fs::read_to_string(&built.modules[0].ptx).unwrap();
+    let ships = build("default");
+    assert!(text(&ships).contains("mul.rn.f32") && !text(&ships).contains("fma.rn.f32"), "{}", text(&ships));
+    let joined = build("contraction");
+    assert!(text(&joined).contains("fma.rn.f32"), "{}", text(&joined));
+    assert!(joined.tool_chain.ends_with(", contraction") && !ships.tool_chain.contains("contraction"));
+    assert_ne!(ships.modules[0].ptx, joined.modules[0].ptx);
+    let bare = build("no-cubin,O2");
+    assert!(bare.modules[0].cubin.is_none() && bare.modules[0].resources.is_empty());
+    assert!(
+        !bare.tool_chain.contains("ptxas") && bare.tool_chain.ends_with(", no-cubin,O2"),
+        "{}",
+        bare.tool_chain
+    );
+    assert!(!text(&build("default")).contains("fma.rn.f32"));
+}
+
+#[test]
 fn outputs_go_where_they_are_asked() {
     let source =
         "#[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn one(a: *mut u32) { unsafe { *a = 1 } }\n";

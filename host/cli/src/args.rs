@@ -39,6 +39,7 @@ Environment (an empty value counts as unset, one that makes no sense is an error
   BATCHLAS_STEQR_ROUTE       the same for eigh-tridiagonal
   BATCHLAS_TUNE_CHUNK_ITEMS  items that are uploaded and solved at a time; else what fits the memory
   BATCHLAS_TUNED_DIR         folder of route tables in place of the embedded ones
+  BATCHLAS_KERNEL_DIR        folder of kernels for GPUs in place of the embedded ones
   BATCHLAS_COVERAGE          file that gets one JSON line a decision
   BATCHLAS_TRACE             file that gets one JSON line a stage and kernel of each call
   BATCHLAS_SIMT_SEED         order of lanes and blocks of --device simt

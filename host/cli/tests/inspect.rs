@@ -122,3 +122,32 @@ fn routes_of_the_tridiagonal_solver() {
     assert_eq!(json["decision"], "cta:flat,pg");
     lab.run("routes steqr --dtype c32 --n 4 --batch 1").refused("f32 or f64");
 }
+
+#[test]
+fn a_folder_of_kernels_takes_the_place_of_the_embedded_ones() {
+    let lab = Lab::new();
+    let mut manifest = "tool_chain of another build\n".to_owned();
+    for module in batchlas::cuda::modules().unwrap() {
+        let arch = batchlas::Arch(module.arch);
+        manifest += &format!("module {} {} {arch} {}\n", module.krate, module.name, module.entries.join(","));
+        std::fs::create_dir_all(lab.path("k").join(module.krate)).unwrap();
+        lab.write(&format!("k/{}/{}.{arch}.ptx", module.krate, module.name), module.ptx.as_bytes());
+    }
+    lab.write("k/manifest.txt", manifest.as_bytes());
+    let given = [("BATCHLAS_KERNEL_DIR", "k")];
+    let info: serde_json::Value =
+        serde_json::from_str(&lab.run_with("info --json", &given).ok().stdout).unwrap();
+    assert_eq!((&info["tool_chain"], &info["kernel_dir"]), (&"of another build".into(), &"k".into()));
+    assert!(info["modules"].as_array().unwrap().iter().all(|m| m["cubin"].as_array().unwrap().is_empty()));
+    let text = lab.run_with("info", &given).ok().stdout;
+    assert!(text.contains("kernels     of k (BATCHLAS_KERNEL_DIR)"), "{text}");
+
+    let (first, rest) = manifest.split_once("module ").unwrap();
+    lab.write("k/manifest.txt", [first, "module ", &rest.replace(' ', "  ")].concat().as_bytes());
+    lab.run_with("info", &given).refused("cannot read `module");
+    lab.write("k/manifest.txt", first.as_bytes());
+    lab.run_with("info", &given).refused("it belongs to another program");
+    lab.run_with("kernels", &[("BATCHLAS_KERNEL_DIR", "none")]).refused("cargo xtask ptx");
+    lab.run_with("routes syev --dtype f32 --n 4 --batch 9", &[("BATCHLAS_KERNEL_DIRS", "k")])
+        .refused("BATCHLAS_KERNEL_DIR meant");
+}

@@ -121,6 +121,9 @@ fn a_planted_slow_down_is_flagged_and_the_same_run_is_not() {
     assert!(!run.stdout.contains("thread"), "only what is flagged: {}", run.stdout);
     let pairs = lines(&lab, "c.jsonl");
     assert_eq!(pairs.iter().filter(|pair| !pair["flag"].is_null()).count(), 1);
+    for key in ["key", "measure", "ratio", "flag", "note"] {
+        assert!(pairs[0].get(key).is_some(), "gpu-suite reads {key}: {}", pairs[0]);
+    }
     assert!(lab.run("compare a.jsonl b.jsonl --all").stdout.contains("thread"));
     lab.run("compare a.jsonl b.jsonl --threshold 0.06").ok();
     lab.run("compare a.jsonl none.jsonl").refused("none.jsonl");

@@ -1,7 +1,6 @@
-//! The short bench's rows, and those of one run against those of another.
+//! The short bench's rows: an arm a case.
 
-use std::fmt::Write as _;
-
+use crate::compare::field;
 use crate::junit::{Case, Outcome, Suite};
 
 /// The bench program that the suite runs after the tests, and a grid of seconds, not minutes.
@@ -13,11 +12,8 @@ pub(crate) const ARGUMENTS: &[&str] = &[
     "--routes", "cta,cta_fused,vendor:xsyev", "--rounds", "9", "--seconds", "0.2",
 ];
 
-/// A time counts as another one where it differs by more than this part, and by more than both spreads.
-const TOLERANCE: f64 = 0.05;
-
-/// What decides that two rows are of one thing, in the order in which they are named.
-const KEYS: [&str; 7] = ["device", "op", "dtype", "n", "batch", "jobz", "route"];
+/// What names a row, in the order in which it is named.
+const KEYS: [&str; 6] = ["op", "dtype", "n", "batch", "jobz", "route"];
 
 /// One arm of a bench.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,19 +49,10 @@ fn row(line: &str) -> Option<Row> {
     Some(Row { key, result })
 }
 
-/// A field of a flat JSON object; strings without their quotes.
-fn field<'a>(line: &'a str, name: &str) -> Option<&'a str> {
-    let rest = line.split_once(&format!("\"{name}\":"))?.1.trim_start();
-    match rest.strip_prefix('"') {
-        Some(text) => text.split('"').next(),
-        None => rest.split([',', '}']).next().map(str::trim),
-    }
-}
-
 impl Row {
     /// `syev f32 n=16 batch=16384 V cta`.
     fn name(&self) -> String {
-        let [_, op, dtype, n, batch, jobz, route] = &self.key[..] else { return self.key.join(" ") };
+        let [op, dtype, n, batch, jobz, route] = &self.key[..] else { return self.key.join(" ") };
         format!("{op} {dtype} n={n} batch={batch} {jobz} {route}")
     }
 
@@ -74,41 +61,24 @@ impl Row {
         self.key.last().is_some_and(|route| route.starts_with("vendor"))
     }
 
-    fn outcome(&self, before: Option<&Row>) -> Outcome {
-        let now = match &self.result {
-            Ok(now) => now,
-            Err(_) if self.may_be_missing() => return Outcome::Ignored,
-            Err(error) => return Outcome::Failed(error.clone()),
-        };
-        let mut remark = format!("{:.4} ms, spread {:.3}", now.ms, now.spread);
-        if !now.trusted {
-            remark += ": too wide to say anything";
-        } else if let Some(Row { result: Ok(then), .. }) = before.filter(|row| row.is_trusted()) {
-            let _ = write!(remark, ", {:.3} of the first run's{}", now.ms / then.ms, verdict(then, now));
+    fn outcome(&self) -> Outcome {
+        match &self.result {
+            Ok(Time { ms, spread, trusted: true }) => {
+                Outcome::Noted(format!("{ms:.4} ms, spread {spread:.3}"))
+            }
+            Ok(Time { ms, spread, trusted: false }) => {
+                Outcome::Noted(format!("{ms:.4} ms, spread {spread:.3}: too wide to say anything"))
+            }
+            Err(_) if self.may_be_missing() => Outcome::Ignored,
+            Err(error) => Outcome::Failed(error.clone()),
         }
-        Outcome::Noted(remark)
-    }
-
-    fn is_trusted(&self) -> bool {
-        self.result.as_ref().is_ok_and(|time| time.trusted)
     }
 }
 
-fn verdict(then: &Time, now: &Time) -> &'static str {
-    let noise = TOLERANCE.max(then.spread + now.spread);
-    match now.ms / then.ms {
-        ratio if ratio > 1.0 + noise => ": SLOWER",
-        ratio if ratio < 1.0 / (1.0 + noise) => ": faster",
-        _ => "",
-    }
-}
-
-/// The rows as a suite: an arm that gave a wrong result or none fails, and a time is compared with the one of
-/// the same key in an earlier run. A slower arm is named and fails nothing: that needs a closer look.
-pub(crate) fn suite(rows: &[Row], first: &[Row], seconds: f64, succeeded: bool) -> Suite {
-    let same = |row: &Row| first.iter().find(|other| other.key == row.key);
+/// The rows as a suite: an arm that gave a wrong result or none fails.
+pub(crate) fn suite(rows: &[Row], seconds: f64, succeeded: bool) -> Suite {
     let mut cases: Vec<Case> =
-        rows.iter().map(|row| Case { name: row.name(), outcome: row.outcome(same(row)) }).collect();
+        rows.iter().map(|row| Case { name: row.name(), outcome: row.outcome() }).collect();
     if !succeeded || rows.is_empty() {
         let outcome = Outcome::Failed("it failed, or printed no rows".to_owned());
         cases.push(Case { name: "the program itself".to_owned(), outcome });
@@ -130,42 +100,20 @@ mod tests {
         read(&line("cta", &format!(r#""ms":{ms},"ns":1.0,"spread":{spread},"trusted":{}"#, spread <= 0.1)))
     }
 
-    fn remark(now: &[Row], first: &[Row]) -> String {
-        match &suite(now, first, 0.0, true).cases[0].outcome {
-            Outcome::Noted(remark) => remark.clone(),
-            other => panic!("{other:?}"),
-        }
-    }
-
     #[test]
-    fn a_time_beyond_the_noise_is_named() {
-        assert_eq!(remark(&time(0.5, 0.01), &[]), "0.5000 ms, spread 0.010");
-        let first = time(0.5, 0.01);
-        assert_eq!(
-            remark(&time(0.53, 0.01), &first),
-            "0.5300 ms, spread 0.010, 1.060 of the first run's: SLOWER"
-        );
-        assert!(remark(&time(0.47, 0.01), &first).ends_with(": faster"));
-        assert!(remark(&time(0.52, 0.01), &first).ends_with("run's"));
-        assert!(remark(&time(0.53, 0.06), &first).ends_with("run's"), "within the spread");
-        assert!(remark(&time(0.9, 0.2), &first).ends_with("too wide to say anything"));
-        assert!(!remark(&time(0.9, 0.01), &time(0.5, 0.2)).contains("first"));
-    }
-
-    #[test]
-    fn another_device_is_no_counterpart() {
-        let there =
-            read(&line("cta", r#""ms":0.1,"ns":1.0,"spread":0.01,"trusted":true"#).replace("H200", "A100"));
-        assert_eq!(there.len(), 1);
-        assert!(!remark(&time(0.5, 0.01), &there).contains("first"));
+    fn a_time_is_told_with_its_spread() {
+        let told = |rows: &[Row]| suite(rows, 0.0, true).cases[0].outcome.clone();
+        assert_eq!(told(&time(0.5, 0.01)), Outcome::Noted("0.5000 ms, spread 0.010".to_owned()));
+        let wide = "0.9000 ms, spread 0.200: too wide to say anything".to_owned();
+        assert_eq!(told(&time(0.9, 0.2)), Outcome::Noted(wide));
     }
 
     #[test]
     fn a_wrong_result_fails_and_a_missing_vendor_does_not() {
         let wrong = read(&line("cta", r#""error":"wrong result: residual 12""#));
         let vendor = read(&line("vendor:xsyev", r#""error":"no cuSOLVER here""#));
-        assert_eq!(suite(&[wrong, vendor].concat(), &[], 0.0, true).counts(), (0, 1, 1));
-        assert_eq!(suite(&[], &[], 0.0, true).counts(), (0, 1, 0));
-        assert_eq!(suite(&time(0.5, 0.01), &[], 0.0, false).counts(), (1, 1, 0));
+        assert_eq!(suite(&[wrong, vendor].concat(), 0.0, true).counts(), (0, 1, 1));
+        assert_eq!(suite(&[], 0.0, true).counts(), (0, 1, 0));
+        assert_eq!(suite(&time(0.5, 0.01), 0.0, false).counts(), (1, 1, 0));
     }
 }

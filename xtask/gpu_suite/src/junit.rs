@@ -46,6 +46,12 @@ impl Suite {
         Self { name: name.to_owned(), seconds, cases }
     }
 
+    /// A suite that came to nothing.
+    pub fn failed(name: &str, seconds: f64, why: &str) -> Self {
+        let case = Case { name: "the suite itself".to_owned(), outcome: Outcome::Failed(why.to_owned()) };
+        Self { name: name.to_owned(), seconds, cases: vec![case] }
+    }
+
     /// Passed, failed and ignored.
     pub fn counts(&self) -> (usize, usize, usize) {
         let count =

@@ -3,9 +3,11 @@
 //! `cargo xtask gpu-suite` runs what it has built by this library; a pack (`cargo xtask gpu-pack`) carries the
 //! program of the same name and does the same on a machine without Rust.
 
+pub mod ab;
 #[cfg(feature = "archive")]
 pub mod archive;
 pub mod bench;
+mod compare;
 mod junit;
 pub mod run;
 

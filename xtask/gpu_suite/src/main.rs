@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use gpu_suite::run::{self, Places};
-use gpu_suite::{Failure, archive, programs_in};
+use gpu_suite::{Failure, ab, archive, programs_in};
 
 const HELP: &str = "\
 Runs tests and benches of BatchLAS on a GPU; run.sh of a pack calls it.
@@ -14,6 +14,8 @@ Usage: gpu-suite create ARCHIVE FOLDER      puts the files of FOLDER into ARCHIV
        gpu-suite all FOLDER RESULTS         runs the tests in FOLDER/test, then a short bench
        gpu-suite tests FOLDER RESULTS       the tests alone
        gpu-suite bench FOLDER RESULTS       every bench in FOLDER/bench, in full
+       gpu-suite ab FOLDER RESULTS [--device D] [--bench \"OP ...\"] [--accuracy \"OP ...\"]
+                                            the sides of FOLDER/sides.txt against each other
 ";
 
 fn main() -> ExitCode {
@@ -38,6 +40,9 @@ fn act(words: &[&str]) -> Result<(), Failure> {
         ["all", folder, results] => run::tests_then_bench(&programs_in(folder.as_ref())?, &places(results)?),
         ["tests", folder, results] => run::tests(&programs_in(folder.as_ref())?, &places(results)?),
         ["bench", folder, results] => run::benches(&programs_in(folder.as_ref())?, &places(results)?),
+        ["ab", folder, results, ref rest @ ..] => {
+            ab::run(&ab::sides_in(folder.as_ref())?, &ab::Work::read(rest, "cuda")?, results.as_ref())
+        }
         [] | ["--help" | "-h"] => {
             print!("{HELP}");
             Ok(())

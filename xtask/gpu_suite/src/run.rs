@@ -8,7 +8,7 @@ use std::process::{Command, Stdio};
 use std::time::Instant;
 
 use crate::junit::{self, Outcome, Suite};
-use crate::{Failure, Kind, Program, at, bench};
+use crate::{Failure, Kind, Program, at, bench, compare};
 
 /// Rows of the first run in a folder of results; later runs are compared with it.
 const FIRST: &str = "first.jsonl";
@@ -100,20 +100,37 @@ impl Report {
         let path = places.results.join("bench.jsonl");
         std::fs::write(&path, &rows).map_err(at(&path))?;
 
+        let read = bench::read(&rows);
+        let suite = bench::suite(&read, start.elapsed().as_secs_f64(), succeeded);
+        let is_fine = suite.counts().1 == 0;
+        self.suites.push(suite);
         let first = [&places.results, &places.work].map(|folder| folder.join(FIRST));
-        let first = first.iter().find_map(|path| Some((path, std::fs::read_to_string(path).ok()?)));
-        let rows_before = first.as_ref().map(|(_, text)| bench::read(text)).unwrap_or_default();
-        let suite = bench::suite(&bench::read(&rows), &rows_before, start.elapsed().as_secs_f64(), succeeded);
-        match first {
-            Some((path, _)) => println!("compared with {}; remove it to begin anew", path.display()),
-            None if suite.counts().1 == 0 => {
+        match first.iter().find(|path| path.is_file()) {
+            Some(first) if !read.is_empty() => self.compare_with(first, &path, programs, places),
+            None if is_fine => {
                 let path = places.results.join(FIRST);
                 std::fs::write(&path, &rows).map_err(at(&path))?;
             }
-            None => {}
+            _ => {}
         }
-        self.suites.push(suite);
         Ok(())
+    }
+
+    /// This run's rows against those of the first run. What keeps them from being compared is a failure.
+    fn compare_with(&mut self, first: &Path, rows: &Path, programs: &[Program], places: &Places) {
+        let start = Instant::now();
+        let compared = compare::program(programs)
+            .and_then(|program| compare::compare(program, first, rows, &places.results));
+        let seconds = start.elapsed().as_secs_f64();
+        let name = "bench against the first run";
+        let (suite, text) = match compared {
+            Ok(compared) => (compare::suite(name, &compared, seconds), compared.text),
+            Err(failure) => (Suite::failed(name, seconds, &failure.to_string()), failure.to_string()),
+        };
+        self.suites.push(suite);
+        let head = format!("== against {}; remove it to begin anew", first.display());
+        println!("{head}\n{text}");
+        let _ = writeln!(self.log, "{head}\n{text}");
     }
 
     fn finish(self, places: &Places) -> Result<(), Failure> {

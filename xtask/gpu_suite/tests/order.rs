@@ -35,6 +35,15 @@ impl Pack {
         self.script("bench/syev", &format!("echo some card >&2\necho '{row}'"));
     }
 
+    /// Stands for `batchlas compare A B --json C`: it flags.
+    fn comparer(&self) {
+        let pair = r#"{"key":"d syev f32 V n=8 batch=16384 packed cta","measure":"ms","ratio":1.2,"flag":"slower","note":null}"#;
+        let script = format!(
+            "grep -q 0.5 \"$2\" && grep -q 0.6 \"$3\" || exit 1\necho '{pair}' > \"$5\"; echo 1 flagged; exit 4"
+        );
+        self.script("bin/batchlas", &script);
+    }
+
     fn programs(&self) -> Vec<Program> {
         programs_in(&self.0.join("programs")).unwrap()
     }
@@ -75,8 +84,13 @@ fn tests_then_bench_then_the_comparison() {
     assert_eq!(pack.result("first.jsonl"), pack.result("bench.jsonl"));
 
     pack.bench("0.6");
+    run::tests_then_bench(&pack.programs(), &pack.places()).unwrap_err();
+    assert!(pack.result("junit.xml").contains("<failure>runs are compared by the program batchlas"));
+    pack.comparer();
     run::tests_then_bench(&pack.programs(), &pack.places()).unwrap();
-    assert!(pack.result("log.txt").contains("1.200 of the first run's: SLOWER"));
+    let log = pack.result("log.txt");
+    assert!(log.contains("1 flagged") && log.contains("1.200 of the first run's: FLAG slower"), "{log}");
+    assert!(pack.result("junit.xml").contains("<testsuite name=\"bench against the first run\" tests=\"1\""));
     assert!(pack.result("first.jsonl").contains("0.5"), "the first run stays the first");
 }
 

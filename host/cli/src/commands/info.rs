@@ -16,6 +16,9 @@ use crate::table::Table;
 struct Info {
     version: &'static str,
     tool_chain: &'static str,
+    /// The folder in place of the embedded kernels.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kernel_dir: Option<String>,
     driver: Driver,
     devices: Vec<Device>,
     modules: Vec<Module>,
@@ -76,9 +79,10 @@ pub fn run(args: &InfoArgs) -> Result<ExitCode, Failure> {
     let info = Info {
         version: env!("CARGO_PKG_VERSION"),
         tool_chain: cuda::tool_chain(),
+        kernel_dir: std::env::var(routes::KERNEL_DIR).ok().filter(|dir| !dir.is_empty()),
         driver: driver(),
         devices: devices(),
-        modules: modules(cuda::modules()),
+        modules: modules(cuda::modules()?),
         tables: tables()?,
         vendor: vendor::libraries().into_iter().map(library).collect(),
     };
@@ -194,6 +198,9 @@ fn version_text(version: u32) -> String {
 
 fn text(info: &Info) -> String {
     let mut text = format!("batchlas    {}\ntool chain  {}\n", info.version, info.tool_chain);
+    if let Some(dir) = &info.kernel_dir {
+        let _ = writeln!(text, "kernels     of {dir} ({})", routes::KERNEL_DIR);
+    }
     let _ = match (&info.driver.cuda, &info.driver.problem) {
         (Some(cuda), _) => writeln!(text, "driver      CUDA {cuda}"),
         (None, problem) => writeln!(text, "driver      {}", problem.as_deref().unwrap_or("unknown")),

@@ -31,7 +31,7 @@ struct Report {
 /// Runs the command.
 pub fn run(args: &KernelsArgs) -> Result<ExitCode, Failure> {
     let arch: cuda_builder::Arch = args.arch.to_string().parse().map_err(build_failure)?;
-    let chosen = named(newest(modules(), args.arch)?, args.name.as_deref())?;
+    let chosen = named(newest(modules()?, args.arch)?, args.name.as_deref())?;
     let source = Source::choose(&chosen, arch)?;
     if args.json {
         let kernels = source.kernels(&chosen, &mut |_| Ok(true))?;

@@ -54,11 +54,14 @@ impl Ticks {
         let wanted: Vec<f64> = wanted.into_iter().map(|x| scale.place(x)).filter(|x| x.is_finite()).collect();
         let width = range.end - range.start;
         let apart = wanted.windows(2).all(|pair| pair[1] - pair[0] > 0.055 * width);
+        let spread = thinned(&wanted, 0.075 * width);
         let places = if !wanted.is_empty() && wanted.len() <= 2 * MOST && apart {
             wanted
         } else {
             match scale {
                 Scale::Linear => linear(&range),
+                // Sizes that were measured say more than round numbers between them.
+                Scale::Log if spread.len() >= 3 => spread,
                 Scale::Log => logarithmic(&range),
             }
         };
@@ -90,6 +93,18 @@ impl Ranged for Ticks {
     }
 }
 
+/// From the largest down those that lie this far apart, in ascending order.
+fn thinned(places: &[f64], distance: f64) -> Vec<f64> {
+    let mut kept: Vec<f64> = vec![];
+    for &place in places.iter().rev() {
+        if kept.last().is_none_or(|last| last - place > distance) {
+            kept.push(place);
+        }
+    }
+    kept.reverse();
+    kept
+}
+
 /// 1, 2 or 5 times a power of ten apart.
 fn linear(range: &Range<f64>) -> Vec<f64> {
     let rough = (range.end - range.start) / 6.0;
@@ -99,14 +114,20 @@ fn linear(range: &Range<f64>) -> Vec<f64> {
     (first..).map(|k| k as f64 * step).take_while(|x| *x < range.end).take(3 * MOST).collect()
 }
 
-/// Powers of ten, with 2 and 5 times these where the range is short.
+/// Powers of ten, with 2 and 5 times these where the range is short; values evenly apart where it is shorter still.
 fn logarithmic(range: &Range<f64>) -> Vec<f64> {
     let decades = range.end - range.start;
     let (first, last) = (range.start.floor() as i32, range.end.ceil() as i32);
     let inside = |x: &f64| range.contains(x);
     if decades <= 3.0 {
         let within = |p: i32| [1.0f64, 2.0, 5.0].map(|x| f64::from(p) + x.log10());
-        return (first..=last).flat_map(within).filter(inside).collect();
+        let round: Vec<f64> = (first..=last).flat_map(within).filter(inside).collect();
+        let values = 10f64.powf(range.start)..10f64.powf(range.end);
+        // One or two ticks leave a reader without a scale.
+        if round.len() >= 3 || values.start <= 0.0 || !values.end.is_finite() {
+            return round;
+        }
+        return linear(&values).into_iter().map(f64::log10).filter(inside).collect();
     }
     let step = (decades / MOST as f64).ceil().max(1.0) as usize;
     let even = first.div_euclid(step as i32) * step as i32;
@@ -138,11 +159,14 @@ mod tests {
     #[test]
     fn ticks_are_round_and_few() {
         assert_eq!(labels(Scale::Log, &[0.8, 40.0], &[]), ["1", "2", "5", "10", "20"]);
+        assert_eq!(labels(Scale::Log, &[700.0, 1600.0], &[]), ["800", "1000", "1200", "1400", "1600"]);
         assert_eq!(labels(Scale::Log, &[0.5, 20_000.0], &[]), ["1", "10", "100", "1000", "10000"]);
         assert_eq!(labels(Scale::Linear, &[0.0, 10.0], &[]), ["0", "2", "4", "6", "8", "10"]);
         assert!(labels(Scale::Log, &[1e-300, 1e300], &[]).len() <= MOST + 1);
         assert_eq!(labels(Scale::Log, &[4.0, 32.0], &[4.0, 8.0, 16.0, 32.0]), ["4", "8", "16", "32"]);
         assert!(labels(Scale::Log, &[4.0, 32.0], &[4.0, 4.1, 32.0]).len() > 1, "too near each other");
+        let orders: Vec<f64> = (1..=16).map(|k| f64::from(2 * k)).collect();
+        assert_eq!(labels(Scale::Log, &[2.0, 32.0], &orders), ["2", "4", "6", "10", "14", "18", "24", "32"]);
     }
 
     #[test]

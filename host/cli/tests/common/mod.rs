@@ -45,6 +45,7 @@ impl Lab {
             "BATCHLAS_TUNED_DIR",
             "BATCHLAS_COVERAGE",
             "BATCHLAS_TRACE",
+            "BATCHLAS_KERNEL_DIR",
             "BATCHLAS_SIMT_SEED",
         ] {
             command.env_remove(name);

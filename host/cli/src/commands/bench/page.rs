@@ -2,11 +2,10 @@
 
 use std::fmt::Write as _;
 
-use batchlas_bench::row::VendorTimes;
 use batchlas_bench::{Provenance, Row};
 
 use super::figures;
-use super::table::{HEADER, LEFT, cells, remark};
+use super::table::{LEFT, are_counts, columns, remark};
 use crate::failure::Failure;
 
 const STYLE: &str = "\
@@ -20,7 +19,7 @@ h1 { font-size: 1.5rem; } h2 { font-size: 1.15rem; margin-top: 2.2rem; }
 .scroll { overflow-x: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; font-size: 13px; }
 th, td { padding: .25rem .7rem; border-bottom: 1px solid var(--line); text-align: right; white-space: nowrap; }
-th { position: sticky; top: 0; background: var(--band); }
+th { position: sticky; top: 0; background: var(--band); white-space: normal; vertical-align: bottom; }
 .text { text-align: left; } td.remark { color: var(--dim); white-space: normal; min-width: 12rem; text-align: left; }
 dl { display: grid; grid-template-columns: max-content auto; gap: .2rem 1.2rem; } dt { color: var(--dim); } dd { margin: 0; }
 figure { margin: 1rem 0; } svg { width: 100%; height: auto; }
@@ -41,7 +40,7 @@ pub(super) fn page(rows: &[Row], provenance: &Provenance) -> Result<String, Fail
         let _ = writeln!(html, "<figure>\n{}\n</figure>", figure.inline()?);
     }
     html += "<h2>Rows</h2>\n";
-    html += NOTE;
+    html += if are_counts(rows) { COUNTS_NOTE } else { NOTE };
     html += &table(rows);
     html += "</body>\n</html>\n";
     Ok(html)
@@ -51,6 +50,10 @@ const NOTE: &str = "<p class=\"note\">Medians of arms that took turns in one pro
 quartiles over the median; an arm above 0.10 is dropped and shows no time. x vendor: the time of the vendor's faster \
 routine over the arm's, both of this run. Residual ||A V - V L|| / (n eps ||A||) and orthogonality \
 ||V^H V - I|| / (n eps) are the worst of the items looked at, before and after the times.</p>\n";
+
+const COUNTS_NOTE: &str = "<p class=\"note\">Counts of the executor, over all kernels of one call: a model of a GPU's \
+warps, not a measurement. A sector has 32 bytes. Residual ||A V - V L|| / (n eps ||A||) is the worst of the items looked \
+at.</p>\n";
 
 fn origin(provenance: &Provenance, rows: &[Row]) -> String {
     let unknown = || "none".to_owned();
@@ -72,14 +75,14 @@ fn origin(provenance: &Provenance, rows: &[Row]) -> String {
 fn table(rows: &[Row]) -> String {
     let class = |at: usize| if at < LEFT { " class=\"text\"" } else { "" };
     let mut html = "<div class=\"scroll\"><table>\n<thead><tr>".to_owned();
-    for (at, name) in HEADER.iter().enumerate() {
+    let (header, lines) = columns(rows);
+    for (at, name) in header.iter().enumerate() {
         let _ = write!(html, "<th{}>{name}</th>", class(at));
     }
     html += "<th class=\"text\">remark</th></tr></thead>\n<tbody>\n";
-    let vendor = VendorTimes::of(rows);
-    for row in rows {
+    for (row, cells) in rows.iter().zip(&lines) {
         html += "<tr>";
-        for (at, cell) in cells(row, &vendor).iter().enumerate() {
+        for (at, cell) in cells.iter().enumerate() {
             let _ = write!(html, "<td{}>{}</td>", class(at), escaped(cell));
         }
         let _ = writeln!(html, "<td class=\"remark\">{}</td></tr>", escaped(&remark(row)));
@@ -94,6 +97,16 @@ fn escaped(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use batchlas_bench::row::Counters;
+
+    #[test]
+    fn counts_are_on_the_page() {
+        let counters = Counters { collectives: 4711, ..Counters::default() };
+        let row = Row { n: 8, batch: 2, counters: Some(counters), ..Row::default() };
+        let html = page(&[row], &Provenance::default()).unwrap();
+        assert!(html.contains("<td>4711</td>") && html.contains("<th>collectives</th>"), "{html}");
+        assert!(html.contains("not a measurement") && !html.contains("x vendor"));
+    }
 
     #[test]
     fn a_page_is_whole_escaped_and_loads_nothing() {

@@ -6,8 +6,8 @@ use batchlas_bench::{Provenance, Row};
 
 use crate::table::Table;
 
-/// The cells of a row, the same in the terminal and on the page.
-pub(super) const HEADER: [&str; 12] = [
+/// What is told of times.
+const TIMES: [&str; 12] = [
     "type",
     "jobz",
     "layout",
@@ -20,6 +20,24 @@ pub(super) const HEADER: [&str; 12] = [
     "x vendor",
     "residual",
     "orthogonality",
+];
+
+/// What is told of the executor's counts.
+const COUNTS: [&str; 14] = [
+    "type",
+    "jobz",
+    "layout",
+    "route",
+    "n",
+    "batch",
+    "launches",
+    "collectives",
+    "barriers",
+    "bank conflicts",
+    "shared accesses of warps",
+    "global accesses of warps",
+    "sectors an access",
+    "residual",
 ];
 
 /// Columns with text.
@@ -37,25 +55,38 @@ pub(super) fn heading(grid: &Grid, provenance: &Provenance) -> String {
     format!("{} on {}, {rounds}\n", grid.op, provenance.device)
 }
 
-/// The table; for rows of the executor, that of its counts.
-pub(super) fn table(rows: &[Row]) -> String {
-    if rows.iter().any(|row| row.counters.is_some()) {
-        return counters(rows);
+/// Whether the rows are counts of the executor.
+pub(super) fn are_counts(rows: &[Row]) -> bool {
+    rows.iter().any(|row| row.counters.is_some())
+}
+
+/// The heads of the columns and the cells of each row, the same in the terminal and on the page, without remarks.
+pub(super) fn columns(rows: &[Row]) -> (&'static [&'static str], Vec<Vec<String>>) {
+    if are_counts(rows) {
+        return (&COUNTS, rows.iter().map(counts).collect());
     }
-    let mut header = HEADER.to_vec();
-    header.push("remark");
-    let mut table = Table::new(&header, LEFT);
     let vendor = VendorTimes::of(rows);
-    for row in rows {
-        let mut cells = cells(row, &vendor).to_vec();
+    (&TIMES, rows.iter().map(|row| times(row, &vendor).to_vec()).collect())
+}
+
+/// The table.
+pub(super) fn table(rows: &[Row]) -> String {
+    let (header, lines) = columns(rows);
+    let mut table = Table::new(&[header, &["remark"]].concat(), LEFT);
+    for (row, mut cells) in rows.iter().zip(lines) {
         cells.push(short(&remark(row)));
         table.row(cells);
     }
-    table.render()
+    let text = table.render();
+    if are_counts(rows) {
+        format!("counts of the executor, of one call: a model of a GPU's warps, not a measurement\n{text}")
+    } else {
+        text
+    }
 }
 
 /// The figures of a row; those of an arm that is dropped are not shown.
-pub(super) fn cells(row: &Row, vendor: &VendorTimes) -> [String; 12] {
+fn times(row: &Row, vendor: &VendorTimes) -> [String; 12] {
     let none = || "-".to_owned();
     let ms = row.trusted_ms();
     let ns = row.ns.filter(|_| ms.is_some());
@@ -103,46 +134,24 @@ fn short(text: &str) -> String {
     text.chars().take(MOST - 3).collect::<String>() + "..."
 }
 
-fn counters(rows: &[Row]) -> String {
-    let header = [
-        "type",
-        "jobz",
-        "layout",
-        "route",
-        "n",
-        "batch",
-        "launches",
-        "collectives",
-        "barriers",
-        "bank conflicts",
-        "shared accesses of warps",
-        "global accesses of warps",
-        "sectors an access",
-        "residual",
-        "remark",
+/// What the executor counted of a row.
+fn counts(row: &Row) -> Vec<String> {
+    let c = row.counters.unwrap_or_default();
+    let counts = [
+        c.launches,
+        c.collectives,
+        c.barriers,
+        c.bank_conflicts,
+        c.shared_warp_accesses,
+        c.global_warp_accesses,
     ];
-    let mut table = Table::new(&header, LEFT);
-    for row in rows {
-        let c = row.counters.unwrap_or_default();
-        let counts = [
-            c.launches,
-            c.collectives,
-            c.barriers,
-            c.bank_conflicts,
-            c.shared_warp_accesses,
-            c.global_warp_accesses,
-        ];
-        let shown = |x: u64| if row.counters.is_some() { x.to_string() } else { "-".to_owned() };
-        let sectors = c.global_sectors as f64 / c.global_warp_accesses.max(1) as f64;
-        let [dtype, jobz, layout, route, n, batch, .., residual, _] = cells(row, &VendorTimes::default());
-        let mut cells = vec![dtype, jobz, layout, route, n, batch];
-        cells.extend(counts.map(shown));
-        cells.push(if row.counters.is_some() { format!("{sectors:.2}") } else { "-".to_owned() });
-        cells.extend([residual, short(&remark(row))]);
-        table.row(cells);
-    }
-    let text = table.render();
-    format!("counts of the executor, of one call: a model of a GPU's warps, not a measurement\n{text}")
+    let shown = |text: String| if row.counters.is_some() { text } else { "-".to_owned() };
+    let sectors = c.global_sectors as f64 / c.global_warp_accesses.max(1) as f64;
+    let [dtype, jobz, layout, route, n, batch, .., residual, _] = times(row, &VendorTimes::default());
+    let mut cells = vec![dtype, jobz, layout, route, n, batch];
+    cells.extend(counts.map(|count| shown(count.to_string())));
+    cells.extend([shown(format!("{sectors:.2}")), residual]);
+    cells
 }
 
 #[cfg(test)]
