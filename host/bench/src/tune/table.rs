@@ -47,11 +47,12 @@ pub fn text(head: &Head<'_>, in_place: &Table, verdicts: &[Verdict]) -> Result<S
     lines.extend(thinned(verdicts));
     lines.sort_by_key(|line| place(operation, &line.key));
     let mut text = header(head, in_place, kept);
+    let widths: Vec<usize> = (0..operation.keys.len()).map(|at| width(&lines, at)).collect();
     for (at, line) in lines.iter().enumerate() {
         if at == 0 || lines[at - 1].key.words != line.key.words {
             text.push('\n');
         }
-        text += &written(line);
+        text += &written(line, &widths);
     }
     Table::parse(operation, "the new table", &text).map_err(|e| e.to_string())?;
     Ok(text)
@@ -94,11 +95,18 @@ fn place(operation: &Operation, key: &ShapeKey) -> (Vec<usize>, Vec<u64>) {
     (lists.zip(&key.words).map(at).collect(), key.sizes.clone())
 }
 
-/// `f32   V      16    16384  cta_fused cta vendor:syevj`
-fn written(line: &Line) -> String {
-    let words: String = line.key.words.iter().map(|word| format!("{word:<4}  ")).collect();
-    let sizes: String = line.key.sizes.iter().map(|size| format!("{size:>8} ")).collect();
-    format!("{words}{sizes} {}\n", line.candidates.join(" "))
+/// The widest value of a size key.
+fn width(lines: &[Line], at: usize) -> usize {
+    let sizes = lines.iter().filter_map(|line| line.key.sizes.get(at));
+    sizes.map(|size| size.to_string().len()).max().unwrap_or(0)
+}
+
+/// `f32  V    16  16384  cta_fused cta vendor:syevj`
+fn written(line: &Line, widths: &[usize]) -> String {
+    let words: String = line.key.words.iter().map(|word| format!("{word:<3}  ")).collect();
+    let sizes = line.key.sizes.iter().zip(widths);
+    let sizes: String = sizes.map(|(size, width)| format!("{size:>width$}  ")).collect();
+    format!("{words}{sizes}{}\n", line.candidates.join(" "))
 }
 
 fn header(head: &Head<'_>, in_place: &Table, kept: usize) -> String {
@@ -214,11 +222,8 @@ mod tests {
         let old = in_place("8 1 cta\n8 64 thread cta\n9 1 cta block");
         let rows = [row(8, 16, "cta", 2.0), row(8, 16, "thread", 1.0)];
         let (text, table) = table_of(&old, &rows, true);
-        let lines: Vec<&str> = text.lines().filter(|l| l.starts_with("f32   V")).collect();
-        assert_eq!(
-            lines,
-            ["f32   V            8       16  thread cta", "f32   V            9        1  cta block",]
-        );
+        let lines: Vec<&str> = text.lines().filter(|l| l.starts_with("f32  V")).collect();
+        assert_eq!(lines, ["f32  V    8  16  thread cta", "f32  V    9   1  cta block",]);
         assert_eq!(table.rows().len(), 2 + 7 * 3, "other types and values only keep theirs");
         assert_eq!(table.provenance("status"), "provisional", "as the rows that are kept");
         assert_eq!((table.provenance("driver"), table.provenance("date")), ("CUDA 13.0", "2026-11-30"));
