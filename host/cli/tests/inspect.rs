@@ -65,9 +65,17 @@ fn help_and_documentation_list_every_variable() {
 fn info_names_devices_modules_and_tables() {
     let lab = Lab::new();
     let text = lab.run("info").ok().stdout;
-    for word in
-        ["cpu", "simt", "driver", "tool chain", "syev_cta_f32", "syev.sm_90", "steqr.sm_90", "cuSOLVER"]
-    {
+    for word in [
+        "cpu",
+        "simt",
+        "driver",
+        "tool chain",
+        "syev_cta_f32",
+        "syev.sm_90",
+        "steqr.sm_90",
+        "cuSOLVER",
+        "cuBLAS",
+    ] {
         assert!(text.contains(word), "'{word}' is not in {text}");
     }
     let json = lab.run("info --json").ok().json();
