@@ -208,7 +208,7 @@ impl<'a> Tuner<'a> {
         Ok(batch.filter(|batch| !of_shape.iter().any(|row| row.batch == *batch)))
     }
 
-    /// All arms of a cell; measured again, for longer, where the first place is not clear.
+    /// All arms of a cell; measured again, for longer, where the first place is not clear, or `auto` seems slow.
     fn race(&self, cell: &Cell) -> Result<Vec<Row>> {
         let arms = self.arms(cell)?;
         let refused = |reason: String| -> Vec<Row> {
@@ -224,7 +224,8 @@ impl<'a> Tuner<'a> {
         };
         let effort = self.request.effort;
         let rows = measure(&effort)?;
-        if !is_open(&pinned_arms(&rows)) {
+        let is_slow = |ratio: &verify::Ratio| ratio.value() > 1.0 + order::GAIN;
+        if !is_open(&pinned_arms(&rows)) && !verify::ratios(&rows).first().is_some_and(is_slow) {
             return Ok(rows);
         }
         measure(&Effort { rounds: effort.rounds * AGAIN as usize, limit: effort.limit * AGAIN })

@@ -11,7 +11,7 @@ use batchlas::{Arch, Device, Queue};
 use batchlas_bench::race::Effort;
 use batchlas_bench::tune::table::{self, Head};
 use batchlas_bench::tune::{Journal, Request, Tuner, verdicts, verify};
-use batchlas_bench::{Provenance, Row, routes};
+use batchlas_bench::{Cell, Provenance, Row, routes};
 
 use super::bench::{check_types, open};
 use super::{complain, print};
@@ -108,10 +108,11 @@ fn measure(
     if !done.is_empty() {
         complain(&format!("{} of {} cells are in the journal", done.len(), steps.len()));
     }
+    let is_same_shape = |x: &Cell, y: &Cell| Cell { batch: y.batch, ..*x } == *y;
+    // `shape` is where the rows of the shape at hand begin.
     let (mut rows, mut shape): (Vec<Row>, usize) = (vec![], 0);
     for (at, step) in steps.iter().enumerate() {
-        let is_new_shape = at == 0 || steps[at - 1].cell.key().words != step.cell.key().words;
-        if is_new_shape || steps[at - 1].cell.n != step.cell.n {
+        if at > 0 && !is_same_shape(&steps[at - 1].cell, &step.cell) {
             shape = rows.len();
         }
         let name = step.to_string();
