@@ -28,7 +28,7 @@ use crate::race::Effort;
 use crate::routes::Asked;
 use crate::row::Row;
 use crate::saturation::{self, Range};
-use order::is_open;
+use order::{Vendor, eligible, is_open};
 
 /// The route that takes what the table says.
 pub const AUTO: &str = "auto";
@@ -57,6 +57,8 @@ pub struct Request {
     pub effort: Effort,
     /// The most bytes that a cell may take; `None`: as [`saturation::room`] has it.
     pub memory: Option<u64>,
+    /// Where the vendor's candidates stand.
+    pub vendor: Vendor,
     /// Whether the table's own choice is an arm as well.
     pub auto: bool,
 }
@@ -120,6 +122,7 @@ impl Request {
             ("rounds", self.effort.rounds.to_string()),
             ("seconds", self.effort.limit.as_secs_f64().to_string()),
             ("memory", self.memory.map_or("free".to_owned(), |bytes| bytes.to_string())),
+            ("vendor", self.vendor.to_string()),
             ("auto as an arm", self.auto.to_string()),
             ("table in place", format!("{} ({})", table.source(), hash::of_bytes(&[rows.as_bytes()]))),
             ("device", provenance.device.clone()),
@@ -225,7 +228,9 @@ impl<'a> Tuner<'a> {
         let effort = self.request.effort;
         let rows = measure(&effort)?;
         let is_slow = |ratio: &verify::Ratio| ratio.value() > 1.0 + order::GAIN;
-        if !is_open(&pinned_arms(&rows)) && !verify::ratios(&rows).first().is_some_and(is_slow) {
+        let vendor = self.request.vendor;
+        let is_open = is_open(&eligible(&pinned_arms(&rows), vendor));
+        if !is_open && !verify::ratios(&rows, vendor).first().is_some_and(is_slow) {
             return Ok(rows);
         }
         measure(&Effort { rounds: effort.rounds * AGAIN as usize, limit: effort.limit * AGAIN })
@@ -293,6 +298,7 @@ mod tests {
             asked: routes::parse(Op::Syev.operation(), text).unwrap(),
             effort: Effort { rounds: 3, limit: Duration::from_millis(5) },
             memory: None,
+            vendor: Vendor::Last,
             auto: false,
         }
     }
@@ -361,7 +367,7 @@ mod tests {
         let tuner = Tuner::new(&request, &queue, in_place(), &provenance).unwrap();
         let rows = tuner.measure(&request.steps()[1], &[], |_| ()).unwrap();
         assert!(rows[0].error.as_deref().unwrap().ends_with("and 1000 are allowed"), "{rows:?}");
-        assert!(verdicts(&in_place(), &rows).is_empty(), "a cell without times has no verdict");
+        assert!(verdicts(&in_place(), &rows, Vendor::Last).is_empty(), "a cell without times has no verdict");
     }
 
     #[cfg(feature = "simt")]

@@ -1,10 +1,55 @@
 //! The order of a cell's candidates by what was measured, with a preference for the order in place.
 
+use std::fmt;
+use std::str::FromStr;
+
+use batchlas::Error;
+
 use crate::row::Row;
 use crate::statistics::ratio_of_medians;
 
 /// A change that brings less than this is none.
 pub const GAIN: f64 = 0.03;
+
+/// Where the vendor's candidates stand.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Vendor {
+    /// Behind ours, however fast: its routines do not keep the numerical contract (tests/syev/checks.rs), and a
+    /// check of random matrices does not show it.
+    #[default]
+    Last,
+    /// Among ours.
+    ByTime,
+}
+
+impl Vendor {
+    /// `last` or `by-time`.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Vendor::Last => "last",
+            Vendor::ByTime => "by-time",
+        }
+    }
+}
+
+impl fmt::Display for Vendor {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.word())
+    }
+}
+
+impl FromStr for Vendor {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self, Error> {
+        let both = [Vendor::Last, Vendor::ByTime];
+        let found = both.into_iter().find(|vendor| vendor.word() == text);
+        found.ok_or_else(|| Error::argument(format!("unknown place '{text}': last or by-time")))
+    }
+}
+
+/// How routes of the vendor begin.
+pub(super) const VENDOR: &str = "vendor";
 
 /// Seed of the intervals.
 const SEED: u64 = 1;
@@ -28,6 +73,19 @@ pub fn arms(rows: &[Row]) -> Vec<Arm> {
         Some(Arm { route: row.route.clone(), ms, times_ms: row.times_ms.clone() })
     };
     rows.iter().filter_map(arm).collect()
+}
+
+impl Arm {
+    /// Whether it is a routine of the vendor.
+    pub fn is_vendor(&self) -> bool {
+        self.route.starts_with(VENDOR)
+    }
+}
+
+/// The arms that the first place is between: ours, where there are any and the vendor's stand last.
+pub fn eligible(arms: &[Arm], vendor: Vendor) -> Vec<Arm> {
+    let ours: Vec<Arm> = arms.iter().filter(|arm| !arm.is_vendor()).cloned().collect();
+    if ours.is_empty() || vendor == Vendor::ByTime { arms.to_vec() } else { ours }
 }
 
 /// How an arm stands to a faster one.
@@ -66,9 +124,18 @@ pub fn is_open(arms: &[Arm]) -> bool {
     kept.is_some_and(|arm| standing(arm, first) == Standing::Unclear)
 }
 
-/// The arms, most preferred first. They come in the order in place, new ones last; at each place stands the first of
-/// those that are left that is not clearly slower, by [`GAIN`] or more, than the fastest of them.
-pub fn preferred(mut arms: Vec<Arm>) -> Vec<Arm> {
+/// The arms, most preferred first, with the vendor's in their place. Within ours and the vendor's, or among all, they
+/// come in the order in place, new ones last; at each place stands the first of those that are left that is not clearly
+/// slower, by [`GAIN`] or more, than the fastest of them.
+pub fn preferred(arms: Vec<Arm>, vendor: Vendor) -> Vec<Arm> {
+    if vendor == Vendor::ByTime {
+        return ranked(arms);
+    }
+    let (last, first): (Vec<Arm>, Vec<Arm>) = arms.into_iter().partition(Arm::is_vendor);
+    [ranked(first), ranked(last)].concat()
+}
+
+fn ranked(mut arms: Vec<Arm>) -> Vec<Arm> {
     let mut order = vec![];
     while let Some(first) = fastest(&arms) {
         let at = arms.iter().position(|arm| standing(arm, first) != Standing::Behind);
@@ -92,7 +159,7 @@ mod tests {
     }
 
     fn order(arms: &[Arm]) -> Vec<String> {
-        preferred(arms.to_vec()).into_iter().map(|arm| arm.route).collect()
+        preferred(arms.to_vec(), Vendor::Last).into_iter().map(|arm| arm.route).collect()
     }
 
     #[test]
@@ -118,6 +185,26 @@ mod tests {
         far[2] = arm("c", 2.0, 0.001);
         assert_eq!(order(&far), ["a", "d", "c", "b"]);
         assert_eq!(order(&[]), [] as [&str; 0]);
+    }
+
+    #[test]
+    fn the_vendor_stands_behind_ours_unless_time_alone_counts() {
+        let arms = [
+            arm("vendor:xsyev", 0.9, 0.001),
+            arm("cta", 2.0, 0.001),
+            arm("vendor:syevj", 0.5, 0.001),
+            arm("thread", 1.0, 0.001),
+        ];
+        assert_eq!(order(&arms), ["thread", "cta", "vendor:syevj", "vendor:xsyev"]);
+        let by_time = preferred(arms.to_vec(), Vendor::ByTime);
+        assert_eq!((by_time[0].route.as_str(), by_time[3].route.as_str()), ("vendor:syevj", "cta"));
+        assert_eq!(eligible(&arms, Vendor::Last).len(), 2);
+        assert_eq!(eligible(&arms[..1], Vendor::Last).len(), 1, "where it is alone it is the first");
+        assert_eq!(eligible(&arms, Vendor::ByTime).len(), 4);
+        for vendor in [Vendor::Last, Vendor::ByTime] {
+            assert_eq!(vendor.to_string().parse::<Vendor>().unwrap(), vendor);
+        }
+        assert!("first".parse::<Vendor>().unwrap_err().to_string().contains("'first': last or by-time"));
     }
 
     #[test]

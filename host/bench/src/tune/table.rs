@@ -140,13 +140,14 @@ fn note(request: &Request, in_place: &Table, kept: usize) -> String {
     }
     let mut note = format!(
         "measured {}, {}, n {}, batches {}; medians of up to {} interleaved rounds in {} s; a change under 3 % kept \
-         the order in place",
+         the order in place; the vendor {}",
         dtypes.join(" "),
         jobz.join(" "),
         ranges(n),
         at.join(" "),
         effort.rounds,
-        effort.limit.as_secs_f64()
+        effort.limit.as_secs_f64(),
+        request.vendor
     );
     if kept > 0 {
         let field = |name| in_place.provenance(name);
@@ -174,6 +175,7 @@ pub(super) fn ranges(sizes: &[usize]) -> String {
 
 #[cfg(test)]
 mod tests {
+    use super::super::order::Vendor;
     use super::super::verdict::tests::{in_place, row};
     use super::super::verdicts;
     use super::*;
@@ -194,6 +196,7 @@ mod tests {
             asked: vec![],
             effort: Effort::default(),
             memory: None,
+            vendor: Vendor::Last,
             auto: false,
         }
     }
@@ -212,7 +215,7 @@ mod tests {
     fn table_of(in_place: &Table, rows: &[Row], is_gpu: bool) -> (String, Table) {
         let request = request(vec![7, 8, 9, 16], vec![1, 64]);
         let head = Head { arch: Arch(90), is_gpu, request: &request, provenance: &provenance() };
-        let text = text(&head, in_place, &verdicts(in_place, rows)).unwrap();
+        let text = text(&head, in_place, &verdicts(in_place, rows, Vendor::Last)).unwrap();
         let table = Table::parse(Op::Syev.operation(), "new", &text).unwrap();
         (text, table)
     }
@@ -230,7 +233,7 @@ mod tests {
         assert_eq!(
             table.provenance("note"),
             "measured f32, V, n 7..9 16, batches 1 64 saturation; medians of up to 15 interleaved rounds in 1 s; a \
-             change under 3 % kept the order in place; 22 other rows are those of the table of 2026-01-01, commit \
+             change under 3 % kept the order in place; the vendor last; 22 other rows are those of the table of 2026-01-01, commit \
              abc (provisional)"
         );
     }
@@ -266,7 +269,7 @@ mod tests {
                 }
             }
             let (_, table) = table_of(&old, &rows, true);
-            for verdict in verdicts(&old, &rows) {
+            for verdict in verdicts(&old, &rows, Vendor::Last) {
                 let found = table.nearest(&verdict.cell.key());
                 let found: Vec<String> = found.candidates.iter().map(ToString::to_string).collect();
                 assert_eq!(found, verdict.candidates, "{}", verdict.cell);
@@ -286,7 +289,7 @@ mod tests {
         let request = request(vec![8], vec![1]);
         let provenance = Provenance { device: "# 1".into(), ..provenance() };
         let head = Head { arch: Arch(90), is_gpu: true, request: &request, provenance: &provenance };
-        let verdicts = verdicts(&old, &[row(8, 1, "cta", 1.0)]);
+        let verdicts = verdicts(&old, &[row(8, 1, "cta", 1.0)], Vendor::Last);
         assert!(text(&head, &old, &verdicts).unwrap_err().contains("'device' is empty"));
     }
 

@@ -2,7 +2,7 @@
 
 use batchlas::routes::Table;
 
-use super::order::preferred;
+use super::order::{VENDOR, Vendor, eligible, preferred};
 use super::{AUTO, is_timed, pinned_arms};
 use crate::cell::Cell;
 use crate::row::Row;
@@ -22,7 +22,7 @@ pub struct Verdict {
     /// The cell.
     pub cell: Cell,
     /// Every candidate of the cell, most preferred first: those that were timed, then those of the row in place that
-    /// cannot run here.
+    /// cannot run here; the vendor's behind both, where they stand last.
     pub candidates: Vec<String>,
     /// What the table in place takes: the first of its row that can run here. None where none can.
     pub before: Option<String>,
@@ -30,7 +30,7 @@ pub struct Verdict {
     pub before_ms: Option<f64>,
     /// What the new order takes.
     pub after: Timed,
-    /// The fastest; another one than `after` where that is within 3 %.
+    /// The fastest that may come first; another one than `after` where that is within 3 %.
     pub fastest: Timed,
     /// Arms that are left out of the row since their results were wrong, and the reasons.
     pub wrong: Vec<(String, String)>,
@@ -51,9 +51,9 @@ impl Verdict {
 }
 
 /// A verdict a cell with times, in the order of the rows. Rows of a cell follow each other.
-pub fn verdicts(in_place: &Table, rows: &[Row]) -> Vec<Verdict> {
+pub fn verdicts(in_place: &Table, rows: &[Row], vendor: Vendor) -> Vec<Verdict> {
     let same = |x: &Row, y: &Row| cell_of(x) == cell_of(y);
-    rows.chunk_by(same).filter_map(|rows| verdict(in_place, rows)).collect()
+    rows.chunk_by(same).filter_map(|rows| verdict(in_place, rows, vendor)).collect()
 }
 
 /// The cells whose arms have no time at all, each with the reason of the first.
@@ -64,21 +64,26 @@ pub fn without_times(rows: &[Row]) -> Vec<(Cell, String)> {
     cells.filter_map(told).collect()
 }
 
-fn verdict(in_place: &Table, rows: &[Row]) -> Option<Verdict> {
+fn verdict(in_place: &Table, rows: &[Row], vendor: Vendor) -> Option<Verdict> {
     let cell = cell_of(&rows[0])?;
     let listed: Vec<String> =
         in_place.nearest(&cell.key()).candidates.iter().map(ToString::to_string).collect();
-    let arms = pinned_arms(rows);
-    let fastest = arms.iter().min_by(|x, y| x.ms.total_cmp(&y.ms))?;
-    let fastest = Timed { route: fastest.route.clone(), ms: fastest.ms };
-    let order = preferred(arms);
+    let mut arms = pinned_arms(rows);
+    arms.sort_by_key(|arm| listed.iter().position(|route| *route == arm.route).unwrap_or(listed.len()));
+    let fastest = eligible(&arms, vendor).into_iter().min_by(|x, y| x.ms.total_cmp(&y.ms))?;
+    let fastest = Timed { route: fastest.route, ms: fastest.ms };
+    let order = preferred(arms, vendor);
     let after = Timed { route: order[0].route.clone(), ms: order[0].ms };
     let of_route = |route: &String| rows.iter().find(|row| row.route == *route);
     let before = listed.iter().find(|route| of_route(route).is_some_and(|row| row.reached.is_some()));
     let before_ms = before.and_then(of_route).filter(|row| is_timed(row)).and_then(|row| row.ms);
     let before = before.cloned();
     let absent = listed.into_iter().filter(|route| of_route(route).is_none_or(|row| row.reached.is_none()));
-    let candidates = order.into_iter().map(|arm| arm.route).chain(absent).collect();
+    let mut candidates: Vec<String> = order.into_iter().map(|arm| arm.route).chain(absent).collect();
+    if vendor == Vendor::Last {
+        // Also behind what cannot run here yet.
+        candidates.sort_by_key(|route| route.starts_with(VENDOR));
+    }
     let is_pinned = |row: &&Row| row.route != AUTO;
     let wrong = rows.iter().filter(is_pinned).filter(|row| row.reached.is_some());
     let wrong = wrong.filter_map(|row| Some((row.route.clone(), row.error.clone()?))).collect();
@@ -104,6 +109,10 @@ pub(super) fn cell_of(row: &Row) -> Option<Cell> {
 pub(super) mod tests {
     use super::*;
     use crate::cell::Op;
+
+    fn last(in_place: &Table, rows: &[Row]) -> Vec<Verdict> {
+        verdicts(in_place, rows, Vendor::Last)
+    }
 
     /// A table with this row for every type and jobz.
     pub(in crate::tune) fn in_place(row: &str) -> Table {
@@ -142,18 +151,30 @@ pub(super) mod tests {
     fn a_faster_arm_comes_first_and_what_cannot_run_stays_behind() {
         let table = in_place("8 64 block cta vendor");
         let rows = [row(8, 64, "cta", 2.0), row(8, 64, "vendor", 3.0), row(8, 64, "thread", 1.0)];
-        let verdict = verdicts(&table, &rows).remove(0);
-        assert_eq!(verdict.candidates, ["thread", "cta", "vendor", "block"]);
+        let verdict = last(&table, &rows).remove(0);
+        assert_eq!(verdict.candidates, ["thread", "cta", "block", "vendor"]);
+        let by_time = verdicts(&table, &rows, Vendor::ByTime).remove(0);
+        assert_eq!(by_time.candidates, ["thread", "cta", "vendor", "block"]);
         assert_eq!(verdict.before.as_deref(), Some("cta"), "block cannot run");
         assert_eq!((verdict.gain(), verdict.is_change()), (Some(2.0), true));
         assert_eq!(verdict.after, verdict.fastest);
     }
 
     #[test]
+    fn the_order_in_place_counts_whatever_the_order_of_the_rows() {
+        let table = in_place("8 64 cta thread");
+        let rows = [row(8, 64, "thread", 1.0), row(8, 64, "jacobi", 1.0), row(8, 64, "cta", 1.0)];
+        assert_eq!(last(&table, &rows)[0].candidates, ["cta", "thread", "jacobi"]);
+        let rows = [row(8, 64, "vendor", 0.5), row(8, 64, "cta", 1.0)];
+        assert_eq!(last(&table, &rows)[0].after.route, "cta");
+        assert_eq!(verdicts(&table, &rows, Vendor::ByTime)[0].after.route, "vendor");
+    }
+
+    #[test]
     fn a_wrong_arm_is_left_out_and_named() {
         let table = in_place("8 64 cta vendor");
         let wrong = row(8, 64, "cta", 0.1).with_error("wrong result: residual 11");
-        let verdict = verdicts(&table, &[wrong, row(8, 64, "vendor", 3.0)]).remove(0);
+        let verdict = last(&table, &[wrong, row(8, 64, "vendor", 3.0)]).remove(0);
         assert_eq!(verdict.candidates, ["vendor"]);
         assert_eq!(verdict.wrong, [("cta".to_owned(), "wrong result: residual 11".to_owned())]);
         assert_eq!((verdict.before.as_deref(), verdict.gain()), (Some("cta"), None));
@@ -163,7 +184,7 @@ pub(super) mod tests {
     fn a_near_one_keeps_its_place_and_the_fastest_is_told() {
         let table = in_place("8 64 cta thread");
         let rows = [row(8, 64, "cta", 1.02), row(8, 64, "thread", 1.0), row(8, 64, "auto", 0.1)];
-        let verdict = verdicts(&table, &rows).remove(0);
+        let verdict = last(&table, &rows).remove(0);
         assert_eq!((verdict.after.route.as_str(), verdict.fastest.route.as_str()), ("cta", "thread"));
         assert!(!verdict.is_change() && verdict.gain() == Some(1.0));
         assert_eq!(verdict.candidates, ["cta", "thread"], "auto is no candidate");
@@ -174,14 +195,14 @@ pub(super) mod tests {
         let table = in_place("8 64 cta");
         let none = Row { ms: None, times_ms: vec![], ..row(8, 64, "cta", 1.0) }.with_error("too large");
         let rows = [none, row(9, 64, "cta", 1.0)];
-        assert_eq!(verdicts(&table, &rows).len(), 1);
+        assert_eq!(last(&table, &rows).len(), 1);
         let told = without_times(&rows);
         assert_eq!((told.len(), told[0].0.n, told[0].1.as_str()), (1, 8, "too large"));
     }
 
     #[test]
     fn a_table_without_a_candidate_that_can_run_is_no_incumbent() {
-        let verdict = verdicts(&in_place("8 64 block"), &[row(8, 64, "cpu", 1.0)]).remove(0);
+        let verdict = last(&in_place("8 64 block"), &[row(8, 64, "cpu", 1.0)]).remove(0);
         assert_eq!((verdict.before.clone(), verdict.gain()), (None, None));
         assert_eq!(verdict.candidates, ["cpu", "block"]);
         assert!(verdict.is_change());

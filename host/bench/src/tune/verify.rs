@@ -1,5 +1,6 @@
 //! The table's own choice, timed as an arm, against the fastest pinned family of the same cell.
 
+use super::order::Vendor;
 use super::verdict::cell_of;
 use super::{AUTO, Timed, is_timed};
 use crate::cell::Cell;
@@ -63,15 +64,19 @@ impl Summary {
     }
 }
 
-/// A ratio for each cell in which the arm `auto` and a pinned one have times. Rows of a cell follow each other.
-pub fn ratios(rows: &[Row]) -> Vec<Ratio> {
-    rows.chunk_by(|x, y| cell_of(x) == cell_of(y)).filter_map(ratio).collect()
+/// A ratio for each cell in which the arm `auto` and a pinned one that may come first have times. Rows of a cell
+/// follow each other.
+pub fn ratios(rows: &[Row], vendor: Vendor) -> Vec<Ratio> {
+    rows.chunk_by(|x, y| cell_of(x) == cell_of(y)).filter_map(|rows| ratio(rows, vendor)).collect()
 }
 
-fn ratio(rows: &[Row]) -> Option<Ratio> {
+fn ratio(rows: &[Row], vendor: Vendor) -> Option<Ratio> {
     let timed = || rows.iter().filter(|row| is_timed(row));
     let auto = timed().find(|row| row.route == AUTO)?;
-    let best = timed().filter(|row| row.route != AUTO).min_by(|x, y| total(x).total_cmp(&total(y)))?;
+    let pinned = || timed().filter(|row| row.route != AUTO);
+    let ours = || pinned().filter(|row| !row.is_vendor()).count();
+    let may_lead = |row: &&Row| vendor == Vendor::ByTime || !row.is_vendor() || ours() == 0;
+    let best = pinned().filter(may_lead).min_by(|x, y| total(x).total_cmp(&total(y)))?;
     let is_trusted = [auto, best].iter().all(|row| row.trusted_ms().is_some());
     let auto = Timed { route: auto.reached.clone().unwrap_or_default(), ms: total(auto) };
     let best = Timed { route: best.route.clone(), ms: total(best) };
@@ -87,14 +92,26 @@ mod tests {
     use super::super::verdict::tests::row;
     use super::*;
 
+    fn ratios(rows: &[Row]) -> Vec<Ratio> {
+        super::ratios(rows, Vendor::Last)
+    }
+
     #[test]
     fn auto_is_held_against_the_fastest_right_arm() {
         let wrong = row(8, 64, "thread", 0.1).with_error("wrong result");
         let auto = Row { reached: Some("cta".into()), ..row(8, 64, "auto", 1.1) };
-        let found = ratios(&[row(8, 64, "cta", 1.0), row(8, 64, "vendor", 2.0), wrong, auto]);
+        let found = ratios(&[row(8, 64, "cta", 1.0), row(8, 64, "vendor", 0.5), wrong, auto]);
         assert_eq!(found.len(), 1);
         assert_eq!((found[0].auto.route.as_str(), found[0].best.route.as_str()), ("cta", "cta"));
         assert!((found[0].value() - 1.1).abs() < 1e-12 && found[0].is_trusted);
+    }
+
+    #[test]
+    fn the_vendor_counts_where_time_alone_does_or_it_is_alone() {
+        let rows = [row(8, 64, "cta", 1.0), row(8, 64, "vendor", 0.5), row(8, 64, "auto", 1.0)];
+        assert_eq!(ratios(&rows)[0].value(), 1.0);
+        assert_eq!(super::ratios(&rows, Vendor::ByTime)[0].value(), 2.0);
+        assert_eq!(ratios(&rows[1..])[0].best.route, "vendor");
     }
 
     #[test]
@@ -109,8 +126,8 @@ mod tests {
     fn the_mean_is_geometric_and_the_worst_is_one_that_the_clock_tells_apart() {
         let rows = |n, auto, best| [row(n, 64, "cta", best), row(n, 64, "auto", auto)];
         let all = [rows(4, 2.0, 1.0), rows(5, 1.0, 2.0), rows(6, 0.0018, 0.0009)].concat();
-        let ratios = ratios(&all);
-        let summary = Summary::of(ratios.iter());
+        let found = ratios(&all);
+        let summary = Summary::of(found.iter());
         assert!((summary.mean - 2f64.powf(1.0 / 3.0)).abs() < 1e-12, "{summary:?}");
         assert_eq!(
             summary.worst.as_ref().unwrap().cell.n,
@@ -118,10 +135,10 @@ mod tests {
             "n = 6 differs by less than the clock resolves"
         );
         assert!(!summary.passes());
-        assert!(Summary::of(ratios[1..2].iter()).passes());
+        assert!(Summary::of(found[1..2].iter()).passes());
         let slow =
             [rows(4, 1.09, 1.0), rows(5, 1.0, 1.0), rows(6, 1.0, 1.0), rows(7, 1.0, 1.0), rows(8, 1.0, 1.0)];
-        assert!(Summary::of(super::ratios(&slow.concat()).iter()).passes());
+        assert!(Summary::of(ratios(&slow.concat()).iter()).passes());
         assert!(!Summary::of([].into_iter()).passes(), "no cells show nothing");
     }
 }

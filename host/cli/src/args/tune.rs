@@ -6,6 +6,7 @@ use std::time::Duration;
 use batchlas::{Arch, Dtype, Jobz};
 use batchlas_bench::Op;
 use batchlas_bench::grid::sizes;
+use batchlas_bench::tune::order::Vendor;
 use clap::Args;
 
 use super::bench::{Sizes, seconds};
@@ -54,6 +55,10 @@ pub struct TuneArgs {
     /// Candidates beside those of the row in place, as `batchlas bench` takes them: all, native, vendor or names
     #[arg(long, value_name = "ROUTES", default_value = "all")]
     pub routes: String,
+
+    /// Where the vendor's routines stand in a row: last, since they do not keep the numerical contract, or by-time
+    #[arg(long, value_name = "PLACE", default_value = "last", value_parser = words::<Vendor>(&["last", "by-time"]))]
+    pub vendor: Vendor,
 
     /// Rounds of a cell; each arm is timed once a round
     #[arg(long, value_name = "COUNT", default_value_t = 15, value_parser = clap::value_parser!(u32).range(3..=100_000))]
@@ -114,7 +119,8 @@ How it decides:
   as `batchlas bench` does, a wrong one left out and named; then they take turns. The fastest stands
   first, unless one that stands before it in the table in place is within 3 %, or so noisy that the
   95 % interval of the ratio does not tell them apart; a cell that stays open so is measured once
-  more, four times as long. What cannot run here stays behind, in its order.
+  more, four times as long. The vendor's routines are timed as all others and stand behind ours,
+  unless --vendor by-time. What cannot run here stays behind, in its order.
 
   The new table has the measured orders in place of all rows of their type, jobz and order, and the
   other rows of the table in place (the embedded one, or that of BATCHLAS_TUNED_DIR).

@@ -63,6 +63,7 @@ fn request(args: &TuneArgs) -> Result<Request, Failure> {
         asked: routes::parse(args.op.operation(), &args.routes).map_err(Failure::new)?,
         effort: Effort { rounds: args.rounds as usize, limit: args.seconds },
         memory: args.memory,
+        vendor: args.vendor,
         auto: args.verify,
     })
 }
@@ -140,7 +141,7 @@ fn journal_path(args: &TuneArgs) -> Option<PathBuf> {
 }
 
 fn tuned(run: &Run<'_>, files: &Files, rows: &[Row]) -> Result<ExitCode, Failure> {
-    let verdicts = verdicts(&run.in_place.table, rows);
+    let verdicts = verdicts(&run.in_place.table, rows, run.request.vendor);
     let Some(target) = &files.table else { return Err(Failure::new("no place for the table")) };
     if verdicts.is_empty() {
         let reason = rows.iter().find_map(|row| row.error.clone());
@@ -162,7 +163,7 @@ fn tuned(run: &Run<'_>, files: &Files, rows: &[Row]) -> Result<ExitCode, Failure
 }
 
 fn verified(run: &Run<'_>, files: &Files, rows: &[Row]) -> Result<ExitCode, Failure> {
-    let ratios = verify::ratios(rows);
+    let ratios = verify::ratios(rows, run.request.vendor);
     if ratios.is_empty() {
         let reason = rows.iter().find_map(|row| row.error.clone());
         return Err(Failure::new(format!("no cell has a time: {}", reason.unwrap_or_default())));

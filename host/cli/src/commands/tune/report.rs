@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
-use batchlas_bench::tune::verify::{MEAN_LIMIT, Ratio, Summary, WORST_LIMIT};
+use batchlas_bench::tune::order::Vendor;
+use batchlas_bench::tune::verify::{self, MEAN_LIMIT, Ratio, Summary, WORST_LIMIT};
 use batchlas_bench::tune::{Request, Verdict, without_times};
 use batchlas_bench::{Cell, Provenance, Row};
 
@@ -86,6 +87,11 @@ pub(super) fn of_ratios(run: &Run<'_>, rows: &[Row], ratios: &[Ratio]) -> (Strin
         let wide = ratios.len() - trusted.cells;
         let all = figures(&Summary::of(ratios.iter()));
         let _ = writeln!(text, "with the {wide} cells whose spread is above 0.10: {all}");
+    }
+    if run.request.vendor == Vendor::Last && rows.iter().any(Row::is_vendor) {
+        let with_vendor = verify::ratios(rows, Vendor::ByTime);
+        let all = figures(&Summary::of(with_vendor.iter().filter(|r| r.is_trusted)));
+        let _ = writeln!(text, "over the fastest, the vendor's routines among them: {all}");
     }
     let verdict = if passes { "passed" } else { "NOT passed" };
     let _ = writeln!(text, "at most {MEAN_LIMIT:.2} and {WORST_LIMIT:.2}: {verdict}");
