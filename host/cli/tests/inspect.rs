@@ -11,7 +11,9 @@ use common::Lab;
 fn every_command_explains_itself() {
     let lab = Lab::new();
     let top = lab.run("--help").ok().stdout;
-    for command in ["eigh", "eigh-tridiagonal", "info", "kernels", "routes"] {
+    for command in
+        ["eigh", "eigh-tridiagonal", "info", "kernels", "routes", "bench", "accuracy", "compare", "tune"]
+    {
         assert!(top.contains(command));
         let help = lab.run(&format!("{command} --help")).ok().stdout;
         assert!(help.contains("Usage: batchlas") && help.contains("Examples:"), "{help}");

@@ -195,7 +195,8 @@ fn panels(title: String, y: &str, level: &'static str, points: Vec<(Cell, f64)>)
         Panel {
             title: format!("{dtype} {jobz}"),
             x: Axis { name: "order n".to_owned(), scale: Scale::Log },
-            y: Axis { name: y.to_owned(), scale: Scale::Log },
+            // Gains lie near 1, where a logarithmic axis has one tick.
+            y: Axis { name: y.to_owned(), scale: Scale::Linear },
             series: series.filter(|s| !s.points.is_empty()).collect(),
             level: Some((1.0, level)),
         }
