@@ -38,7 +38,7 @@ mod status;
 pub use batch::{Batch, BatchMut, BatchRef, Layout};
 pub use device::{Arch, Device, DeviceInfo, Limits};
 pub use error::{Error, Result};
-pub use memory::{DeviceBatch, DeviceBuffer, DeviceElement, PinnedBuffer};
+pub use memory::{DeviceBatch, DeviceBuffer, DeviceElement, MemoryUse, PinnedBuffer};
 pub use num_complex::Complex;
 pub use ops::{Jobz, Uplo};
 pub use queue::{Event, MemoryInfo, Queue, Workspace, workspace_bytes};

@@ -6,18 +6,23 @@
 
 mod batch;
 pub(crate) mod host;
+mod meter;
 mod pinned;
 
 use std::fmt;
 use std::marker::PhantomData;
+use std::sync::Arc;
 
 pub use batch::DeviceBatch;
+pub use meter::MemoryUse;
+pub(crate) use meter::Meter;
 pub(crate) use pinned::Pages;
 pub use pinned::PinnedBuffer;
 
 use crate::device::Device;
 use crate::error::{Error, Result};
 use host::HostMemory;
+use meter::Share;
 
 /// A type that device memory holds: plain bytes with the same layout on host and device.
 pub trait DeviceElement: bytemuck::Pod + Send + Sync + sealed::Sealed {
@@ -56,12 +61,14 @@ pub struct DeviceBuffer<T> {
     device: Device,
     queue: u64,
     len: usize,
+    _share: Share,
     element: PhantomData<T>,
 }
 
 impl<T: DeviceElement> DeviceBuffer<T> {
-    pub(crate) fn new(memory: Memory, device: Device, queue: u64, len: usize) -> Self {
-        DeviceBuffer { memory, device, queue, len, element: PhantomData }
+    pub(crate) fn new(memory: Memory, device: Device, queue: u64, len: usize, meter: &Arc<Meter>) -> Self {
+        let _share = Share::new(meter, len * size_of::<T>());
+        DeviceBuffer { memory, device, queue, len, _share, element: PhantomData }
     }
 
     /// Elements in the buffer.

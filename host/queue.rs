@@ -6,6 +6,7 @@ mod workspace;
 
 use std::cell::RefCell;
 use std::fmt;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 pub use event::Event;
@@ -14,7 +15,7 @@ pub use workspace::{Workspace, workspace_bytes};
 use crate::device::{Device, Limits};
 use crate::error::{Error, Result};
 use crate::memory::host::HostMemory;
-use crate::memory::{DeviceBuffer, DeviceElement, Memory, byte_count};
+use crate::memory::{DeviceBuffer, DeviceElement, Memory, MemoryUse, Meter, byte_count};
 use crate::trace::Trace;
 #[cfg(feature = "kernels")]
 use crate::trace::{Kind, Label};
@@ -29,6 +30,7 @@ use crate::trace::{Kind, Label};
 pub struct Queue {
     id: u64,
     device: Device,
+    meter: Arc<Meter>,
     // The arena's memory and the vendor's handle go before the backend's stream.
     arena: RefCell<Option<DeviceBuffer<u8>>>,
     #[cfg(feature = "vendor")]
@@ -91,6 +93,7 @@ impl Queue {
         Queue {
             id: NEXT.fetch_add(1, Ordering::Relaxed),
             device,
+            meter: Arc::default(),
             arena: RefCell::new(None),
             trace: Trace::default(),
             #[cfg(feature = "vendor")]
@@ -146,6 +149,16 @@ impl Queue {
         }
     }
 
+    /// What the queue's own buffers and its workspace hold; not what the driver and the vendor's library take beside.
+    pub fn memory_use(&self) -> MemoryUse {
+        self.meter.usage()
+    }
+
+    /// Lets the peak of [`memory_use`](Self::memory_use) begin again at what is held now.
+    pub fn reset_memory_peak(&self) {
+        self.meter.reset_peak();
+    }
+
     /// Memory for `len` elements, its content not set.
     ///
     /// # Errors
@@ -165,7 +178,7 @@ impl Queue {
             bytes: bytes as u64,
             what: what(),
         })?;
-        Ok(DeviceBuffer::new(memory, self.device, self.id, len))
+        Ok(DeviceBuffer::new(memory, self.device, self.id, len, &self.meter))
     }
 
     /// Waits until everything given to the queue has ended.

@@ -41,9 +41,10 @@ fn routes(n: usize, jobz: Jobz, bytes: usize) -> Vec<String> {
     } else if jobz == Jobz::V {
         routes.extend(["nested", "flat", "lockstep"].map(|form| format!("cta:{form},exp,interleaved")));
     }
-    let rows: &[usize] = match (jobz, n, bytes) {
-        (Jobz::V, 9..=16, _) | (Jobz::V, 17.., 4) => &[2, 4],
-        (Jobz::V, 17.., _) => &[1, 2],
+    let rows: &[&str] = match (jobz, n, bytes) {
+        (Jobz::V, 9..=16, 4) => &["2", "4"],
+        (Jobz::V, 9..=16, _) | (Jobz::V, 17.., 4) => &["2", "4", "4,shared=2"],
+        (Jobz::V, 17.., _) => &["1", "2", "4,shared=2"],
         _ => &[],
     };
     routes.extend(rows.iter().map(|rows| format!("cta:decoupled,rows={rows}")));

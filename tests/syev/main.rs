@@ -38,9 +38,12 @@ macro_rules! arm {
                 alone_and_in_a_batch, bad_items_touch_no_other, values_that_overflow_are_infinite,
                 gaps_and_guards_stay, empty_shapes, one_by_one, many_items, large_batches
             });
-            arm!(@each $t: named::{diagonals, small_real, adjacency_of_33, near_singular_in_turns});
+            arm!(@each $t: named::{
+                diagonals, small_real, adjacency_of_33, near_singular_in_turns, degenerate_pairs
+            });
             arm!(@each $t: reported::{
-                graphs_of_20, one_nan_among_many, a_moment_of_the_normal_distribution, batches_beyond_limits
+                graphs_of_20, one_nan_among_many, a_moment_of_the_normal_distribution, batches_beyond_limits,
+                no_memory_beside_the_arrays
             });
             arm!(@each $t: graded::{small_values_keep_their_digits});
             arm!(@each $t: molecules::{every_molecule});

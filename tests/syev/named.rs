@@ -1,6 +1,6 @@
 //! Inputs on which software of this kind has failed, each with what went wrong there.
 
-use batchlas::{Device, Jobz, Real, Scalar, Uplo};
+use batchlas::{Batch, Device, Jobz, Queue, Real, Scalar, Uplo, linalg};
 
 use crate::arms::Arm;
 use crate::checks::check_items;
@@ -89,7 +89,11 @@ pub fn small_real<T: Scalar>(arm: Arm) {
     expect::<T>(arm, "absolute floor", floor, &exact, 0.0);
 
     let Some(queue) = arm.queue() else { return };
-    let count = if arm.device == Device::Simt { 20 } else { 2000 };
+    let count = match arm.device {
+        Device::Simt => 20,
+        Device::Cpu => 2000,
+        Device::Cuda(_) => 100_000,
+    };
     let mut random = Random::new(3);
     let eps = T::DTYPE.epsilon();
     let close: Vec<Matrix> = (0..count)
@@ -125,8 +129,12 @@ pub fn adjacency_of_33<T: Scalar>(arm: Arm) {
 /// always give the bits of the first time.
 pub fn near_singular_in_turns<T: Scalar>(arm: Arm) {
     let Some(queue) = arm.queue() else { return };
-    let (rounds, sizes) =
-        if arm.device == Device::Simt { (2, &[1, 3, 2][..]) } else { (6, &[3, 17, 128, 5][..]) };
+    let (rounds, sizes) = match arm.device {
+        Device::Simt => (2, &[1, 3, 2][..]),
+        Device::Cpu => (6, &[3, 17, 128, 5][..]),
+        // Two thousand calls.
+        Device::Cuda(_) => (500, &[3, 17, 128, 5][..]),
+    };
     let n = 40.min(arm.max_n(T::DTYPE));
     let mut random = Random::new(64);
     let values: Vec<f64> = (0..n).map(|k| 10f64.powi(-(k as i32) / 3)).collect();
@@ -145,6 +153,47 @@ pub fn near_singular_in_turns<T: Scalar>(arm: Arm) {
             assert_eq!(bits(&solved.values), bits(&first.values[..size * n]), "round {round} size {size}");
             let vectors = bits(solved.vectors.unwrap().as_slice());
             assert_eq!(vectors, expected[..vectors.len()], "round {round} size {size}");
+        }
+    }
+}
+
+/// Every value twice: NaN or unsorted values for some block sizes at n = 46.
+pub fn degenerate_pairs<T: Scalar>(arm: Arm) {
+    let Some(queue) = arm.queue() else { return };
+    let n = 46.min(arm.max_n(T::DTYPE)) / 2 * 2;
+    let values: Vec<f64> = (0..n).map(|k| 1.0 + (k / 2) as f64).collect();
+    let mut random = Random::new(46);
+    let pairs: Vec<Matrix> =
+        (0..arm.items(20)).map(|_| random.with_spectrum(&values, T::DTYPE.is_complex())).collect();
+    check_items::<T>(arm, &queue, "degenerate pairs", &pairs, Uplo::Lower);
+}
+
+/// `v v^T` of order 1024 in f32, the magnitudes of `v` spread over six decades, did not converge.
+#[test]
+fn rank_one_of_1024() {
+    let n = 1024;
+    let mut random = Random::new(1024);
+    let v: Vec<f32> = (0..n)
+        .map(|_| random.symmetric().signum() as f32 * 10f64.powf(-6.5 + 5.915 * random.unit()) as f32)
+        .collect();
+    let square: f64 = v.iter().map(|x| f64::from(*x).powi(2)).sum();
+    let a = Batch::from_fn(n, n, 1, |_, i, j| v[i] * v[j]);
+    let solved = linalg::eigh(&Queue::cpu(), &a).unwrap();
+    assert_eq!(solved.failed(), 0, "{:?}", solved.status);
+    let bound = n as f64 * f64::from(f32::EPSILON) * square;
+    for (k, w) in solved.values.iter().enumerate() {
+        let exact = if k == n - 1 { square } else { 0.0 };
+        assert!((f64::from(*w) - exact).abs() <= bound, "value {k}: {w} {exact}");
+    }
+    let vectors = solved.vectors.as_ref().unwrap();
+    let dot = |x: &[f32], y: &[f32]| x.iter().zip(y).map(|(x, y)| f64::from(*x) * f64::from(*y)).sum::<f64>();
+    let along = dot(vectors.column(0, n - 1), &v).abs() / square.sqrt();
+    assert!((along - 1.0).abs() <= n as f64 * f64::from(f32::EPSILON), "{along}");
+    for k in (0..n).step_by(31) {
+        for l in (0..=k).step_by(31) {
+            let exact = f64::from(u8::from(k == l));
+            let found = dot(vectors.column(0, k), vectors.column(0, l));
+            assert!((found - exact).abs() <= 10.0 * n as f64 * f64::from(f32::EPSILON), "{k} {l}: {found}");
         }
     }
 }

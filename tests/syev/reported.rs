@@ -1,6 +1,6 @@
 //! More inputs on which software of this kind has failed, by size of the batch and by what was lost.
 
-use batchlas::{Batch, Device, Dtype, Jobz, Real, Scalar, Status, Uplo};
+use batchlas::{Batch, Device, Dtype, Jobz, Queue, Real, Scalar, Status, Uplo};
 
 use crate::arms::Arm;
 use crate::checks::{check_items, check_vectors};
@@ -91,6 +91,36 @@ pub fn batches_beyond_limits<T: Scalar>(arm: Arm) {
         let reference = arm.solve(&queue, &few, Uplo::Lower, Jobz::V);
         check_vectors(&context, &few, Uplo::Lower, &reference);
         let a = Batch::from_fn(n, n, batch, |item, i, j| few.get(item % kinds, i, j));
+        queue.reset_memory_peak();
         same_runs(&context, &arm.solve(&queue, &a, Uplo::Lower, Jobz::V), &reference);
+        memory_is_the_arrays::<T>(&context, &queue, n, batch, Jobz::V);
     }
+}
+
+/// The orders that our families take on a GPU need the matrices, the values and the status, and no more.
+pub fn no_memory_beside_the_arrays<T: Scalar>(arm: Arm) {
+    let Some(queue) = arm.queue().filter(|_| arm.keeps_bits() && arm.device != Device::Cpu) else { return };
+    for n in [1, 4, 8, 17, 32].into_iter().filter(|n| *n <= arm.max_n(T::DTYPE).min(32)) {
+        let mut random = Random::new(n as u64);
+        let items: Vec<Matrix> = (0..arm.items(50)).map(|_| random.hermitian(n)).collect();
+        let a = poisoned::<T>(&items, Uplo::Lower);
+        for jobz in [Jobz::V, Jobz::N] {
+            queue.reset_memory_peak();
+            arm.solve(&queue, &a, Uplo::Lower, jobz);
+            memory_is_the_arrays::<T>(
+                &format!("{arm:?} {} n={n} {jobz}", T::DTYPE),
+                &queue,
+                n,
+                items.len(),
+                jobz,
+            );
+        }
+    }
+}
+
+fn memory_is_the_arrays<T: Scalar>(context: &str, queue: &Queue, n: usize, batch: usize, jobz: Jobz) {
+    let arrays = batch * (n * n * size_of::<T>() + n * size_of::<T::Real>() + size_of::<i32>());
+    let peak = queue.memory_use().peak as usize;
+    println!("{context} {jobz}: {peak} bytes at most on the device, arrays {arrays}");
+    assert_eq!(peak, arrays, "{context} {jobz}");
 }

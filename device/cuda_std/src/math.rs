@@ -82,15 +82,44 @@ pub trait Real:
     fn from_u32(x: u32) -> Self;
     /// The power of two that brings `|self|` into [1, 2): exact scaling. Clamped to what has a normal inverse.
     fn normalizer(self) -> Self;
+    /// The reciprocal square root of a normal number, before the step of iteration that [`Rsqrt::times`] does.
+    ///
+    /// Bits differ between the executor and a GPU.
+    fn rsqrt(self) -> Rsqrt<Self>;
+    /// `product` multiplied by the step of iteration for a residual.
+    #[doc(hidden)]
+    fn refine_rsqrt(product: Self, residual: Self) -> Self;
     /// An approximation of `1 / sqrt(self)` to about 2 ulp, for normal numbers: the hardware's and one step of
     /// iteration.
     ///
     /// Bits differ between the executor and a GPU.
-    fn rsqrt_approx(self) -> Self;
+    #[inline(always)]
+    fn rsqrt_approx(self) -> Self {
+        self.rsqrt().times(Self::ONE)
+    }
     /// An approximation of `1 / self` to about 2 ulp, for normal results.
     ///
     /// Bits differ between the executor and a GPU.
     fn recip_approx(self) -> Self;
+}
+
+/// A reciprocal square root as the hardware's approximation and what that misses.
+///
+/// A product with it takes two or three dependent instructions after the approximation, where the product with the
+/// finished reciprocal root takes two more.
+#[derive(Clone, Copy, Debug)]
+pub struct Rsqrt<R> {
+    approximation: R,
+    /// `(1 - x y^2) / 2` for the approximation `y`.
+    residual: R,
+}
+
+impl<R: Real> Rsqrt<R> {
+    /// `a / sqrt(x)` to about 2 ulp.
+    #[inline(always)]
+    pub fn times(self, a: R) -> R {
+        R::refine_rsqrt(a * self.approximation, self.residual)
+    }
 }
 
 #[cfg(target_os = "cuda")]
@@ -124,17 +153,12 @@ mod imp {
     #[inline(always)]
     pub fn rsqrt_f32(x: f32) -> f32 {
         // SAFETY: an arithmetic instruction.
-        let y = unsafe { rsqrt_approx_f(x) };
-        let e = fma_f32(-(x * y), y, 1.0);
-        fma_f32(y * e, 0.5, y)
+        unsafe { rsqrt_approx_f(x) }
     }
     #[inline(always)]
     pub fn rsqrt_f64(x: f64) -> f64 {
         // SAFETY: an arithmetic instruction.
-        let y = unsafe { rsqrt_approx_d(x) };
-        // From about 20 bits to all of them in one step of third order: shorter than two of second.
-        let e = fma_f64(-x, y * y, 1.0);
-        fma_f64(y * e, fma_f64(e, 0.375, 0.5), y)
+        unsafe { rsqrt_approx_d(x) }
     }
     #[inline(always)]
     pub fn rcp_f32(x: f32) -> f32 {
@@ -241,8 +265,18 @@ macro_rules! real {
                 <$t>::from_bits((2 * BIAS - exponent) << SHIFT)
             }
             #[inline(always)]
-            fn rsqrt_approx(self) -> Self {
-                imp::$rsqrt(self)
+            fn rsqrt(self) -> Rsqrt<Self> {
+                let approximation = imp::$rsqrt(self);
+                let residual = (-(Self::HALF * self) * approximation).mul_add(approximation, Self::HALF);
+                Rsqrt { approximation, residual }
+            }
+            #[inline(always)]
+            fn refine_rsqrt(product: Self, residual: Self) -> Self {
+                if size_of::<Self>() == 4 {
+                    return product.mul_add(residual, product);
+                }
+                // From about 20 bits to all of f64's in one step of third order: shorter than two of second.
+                (product * residual).mul_add(residual.mul_add(1.5, 1.0), product)
             }
             #[inline(always)]
             fn recip_approx(self) -> Self {

@@ -35,8 +35,8 @@ pub fn lartg<T: Real>(f: T, g: T) -> Givens<T> {
 #[inline(always)]
 fn unscaled<T: Real>(f: T, g: T) -> Givens<T> {
     let square = f.mul_add(f, g * g);
-    let inverse = square.rsqrt_approx();
-    Givens { c: f * inverse, s: g * inverse, r: square * inverse }
+    let inverse = square.rsqrt();
+    Givens { c: inverse.times(f), s: inverse.times(g), r: inverse.times(square) }
 }
 
 #[inline(always)]

@@ -120,19 +120,15 @@ pub fn write_nan<T: Scalar, const VECTORS: bool>(
     }
 }
 
-/// Component of largest modulus of column `column`, and its row, the earliest of equals; on every lane. Rows as in
-/// [`rows`](crate::rows).
+/// Component of largest modulus of a column, and its row, the earliest of equals; on every lane. `column[r]` belongs
+/// to row `r` of a lane, as in [`rows`](crate::rows).
 #[inline(always)]
-pub fn largest_component<T: Scalar, const P: usize, const R: usize>(
-    tile: Tile,
-    rows: &[[T; P]; R],
-    column: usize,
-) -> (T, u32) {
+pub fn largest_component<T: Scalar, const R: usize>(tile: Tile, column: &[T; R]) -> (T, u32) {
     let size = |x: T| if T::COMPLEX { x.abs_sq_add(<T::Real as Real>::ZERO) } else { x.abs1() };
-    let (mut re, mut im) = (rows[0][column].re(), rows[0][column].im());
-    let (mut best, mut row) = (size(rows[0][column]), tile.rank());
+    let (mut re, mut im) = (column[0].re(), column[0].im());
+    let (mut best, mut row) = (size(column[0]), tile.rank());
     for r in 1..R {
-        let x = rows[r][column];
+        let x = column[r];
         let better = size(x) > best;
         best = if better { size(x) } else { best };
         re = if better { x.re() } else { re };

@@ -20,6 +20,8 @@ pub(super) struct Config {
     pub(super) warps: u32,
     /// Rows of the vectors a lane of the decoupled form; 0 for the others.
     pub(super) rows: u32,
+    /// Those of them that lie in shared memory.
+    pub(super) shared: u32,
 }
 
 /// A tile, and what it computes.
@@ -37,6 +39,7 @@ struct Named {
     partition: Option<Partition>,
     warps: u32,
     rows: u32,
+    shared: Option<u32>,
 }
 
 impl Named {
@@ -48,6 +51,7 @@ impl Named {
             partition: word(params, PARTITIONS),
             warps: params.get("warps").unwrap_or(0),
             rows: params.get("rows").unwrap_or(0),
+            shared: params.get("shared"),
         }
     }
 }
@@ -96,8 +100,9 @@ impl Config {
             for update in options(named.update, preferred, updates(form)) {
                 for layout in options(named.layout, row.layout, Layout::ALL) {
                     for partition in options(named.partition, row.partition, partitions(form, row.lanes)) {
-                        let (warps, rows) = (warps(form, row, named.warps), rows(form, &tile, named.rows));
-                        let config = Config { form, update, layout, partition, warps, rows };
+                        let warps = warps(form, row, named.warps);
+                        let (rows, shared) = rows(form, &tile, &named);
+                        let config = Config { form, update, layout, partition, warps, rows, shared };
                         match config.check(&tile, &named) {
                             Ok(()) => return Ok(config),
                             Err(why) if form == Form::Decoupled => of_decoupled = of_decoupled.or(Some(why)),
@@ -125,12 +130,15 @@ impl Config {
             Config { form: Decoupled, .. } if named.warps > 0 => {
                 Err("decoupled has blocks of its own size: it takes no warps")
             }
-            Config { form: Decoupled, rows, .. } if !built_rows(tile).contains(&rows) => Err(
-                "decoupled is built for some numbers of rows: all for n up to 8 and for values only, 4 or 2 for \
-                     n up to 16, 4 or 2 (f32), 2 or 1 (f64) above",
-            ),
-            Config { form: Nested | Flat | Lockstep, .. } if named.rows > 0 => {
-                Err("rows is of the form decoupled: in the others a lane holds one")
+            Config { form: Decoupled, rows, shared, .. } if !built_rows(tile).contains(&(rows, shared)) => {
+                Err(
+                    "decoupled is built for some numbers of rows, and of those in shared memory: all rows for n up to 8 \
+                 and for values only; rows=4, rows=2 or (f64) rows=4,shared=2 for n up to 16; above rows=4,shared=2, \
+                 rows=2, and rows=4 (f32) or rows=1 (f64)",
+                )
+            }
+            Config { form: Nested | Flat | Lockstep, .. } if named.rows > 0 || named.shared.is_some() => {
+                Err("rows and shared are of the form decoupled: in the others a lane holds one row")
             }
             Config { layout: Interleaved, .. } if !vectors => {
                 Err("interleaved is a layout of vectors, and values only have none")
@@ -161,6 +169,9 @@ impl Config {
         params.set_word(place_of(UPDATES), self.update.word());
         if self.form == Form::Decoupled {
             params.set("rows", self.rows);
+            if self.shared > 0 {
+                params.set("shared", self.shared);
+            }
         } else {
             params.set_word(place_of(LAYOUTS), self.layout.word());
             params.set_word(place_of(PARTITIONS), self.partition.word());
@@ -180,25 +191,30 @@ fn warps(form: Form, row: &Shipped, named: u32) -> u32 {
     }
 }
 
-/// Rows a lane for which the decoupled form has a kernel.
-fn built_rows(tile: &Tile) -> &'static [u32] {
+/// Rows a lane, and those of them in shared memory, for which the decoupled form has a kernel.
+fn built_rows(tile: &Tile) -> &'static [(u32, u32)] {
     match (tile.lanes, tile.vectors, tile.dtype) {
-        (4, ..) => &[4],
-        (8, ..) => &[8],
-        (16, false, _) => &[16],
-        (16, true, _) => &[4, 2],
-        (_, false, _) => &[32],
-        (_, true, Dtype::F32) => &[4, 2],
-        (_, true, _) => &[2, 1],
+        (4, ..) => &[(4, 0)],
+        (8, ..) => &[(8, 0)],
+        (16, false, _) => &[(16, 0)],
+        (16, true, Dtype::F32) => &[(4, 0), (2, 0)],
+        (16, true, _) => &[(4, 0), (2, 0), (4, 2)],
+        (_, false, _) => &[(32, 0)],
+        (_, true, Dtype::F32) => &[(4, 0), (2, 0), (4, 2)],
+        (_, true, _) => &[(2, 0), (1, 0), (4, 2)],
     }
 }
 
-/// The named rows, else the kernel's own choice.
-fn rows(form: Form, tile: &Tile, named: u32) -> u32 {
-    match (form, named) {
-        (Form::Decoupled, 0) => decoupled::rows(tile.lanes as usize, tile.dtype.bytes(), tile.vectors) as u32,
-        (Form::Decoupled, _) => named,
-        _ => 0,
+/// What is named, else the kernel's own choice.
+fn rows(form: Form, tile: &Tile, named: &Named) -> (u32, u32) {
+    match (form, named.rows) {
+        (Form::Decoupled, 0) => {
+            let own = decoupled::rows(tile.lanes as usize, tile.dtype.bytes(), tile.vectors);
+            let (rows, shared) = (own.0 as u32, own.1 as u32);
+            named.shared.map_or((rows, shared), |named| (if named > 0 { 4 } else { rows }, named))
+        }
+        (Form::Decoupled, rows) => (rows, named.shared.unwrap_or(0)),
+        _ => (0, 0),
     }
 }
 
@@ -237,6 +253,8 @@ mod tests {
             (32, Jobz::V, "cta:flat", "flat,exp,private,native,warps=1"),
             (8, Jobz::V, "cta:decoupled", "decoupled,pg,rows=8"),
             (17, Jobz::V, "cta:decoupled,rows=4", "decoupled,pg,rows=4"),
+            (17, Jobz::V, "cta:decoupled,shared=2", "decoupled,pg,rows=4,shared=2"),
+            (17, Jobz::V, "cta:decoupled,rows=4,shared=2", "decoupled,pg,rows=4,shared=2"),
             (32, Jobz::N, "cta:nested,native,warps=4", "nested,exp,private,native,warps=4"),
             (16, Jobz::V, "cta:nested,interleaved,warps=2", "nested,exp,interleaved,native,warps=2"),
         ] {
@@ -255,8 +273,10 @@ mod tests {
             (8, Jobz::V, "cta:decoupled,interleaved", "no interleaved"),
             (8, Jobz::V, "cta:decoupled,warp", "no partition"),
             (8, Jobz::V, "cta:decoupled,warps=2", "no warps"),
-            (17, Jobz::V, "cta:decoupled,rows=8", "4 or 2 (f32)"),
+            (17, Jobz::V, "cta:decoupled,rows=8", "rows=4 (f32)"),
+            (17, Jobz::V, "cta:decoupled,rows=2,shared=2", "shared memory"),
             (17, Jobz::N, "cta:decoupled,rows=4", "values only"),
+            (8, Jobz::V, "cta:flat,shared=2", "of the form decoupled"),
             (8, Jobz::V, "cta:flat,rows=4", "of the form decoupled"),
             (8, Jobz::N, "cta:interleaved", "values only"),
             (17, Jobz::V, "cta:interleaved", "at most 16"),
@@ -277,9 +297,9 @@ mod tests {
         let mut known = 0;
         for (dtype, lanes) in SHIPPED.iter().map(|row| (row.dtype, row.lanes)) {
             for vectors in [false, true] {
-                for rows in built_rows(&Tile { dtype, lanes, vectors }) {
+                for (rows, shared) in built_rows(&Tile { dtype, lanes, vectors }) {
                     let what = if vectors { "vectors" } else { "novectors" };
-                    let name = format!("steqr_cta_decoupled_{dtype}_{lanes}_{rows}_{what}");
+                    let name = format!("steqr_cta_decoupled_{dtype}_{lanes}_{rows}_{shared}_{what}");
                     assert!(entries.iter().any(|entry| entry.name == name), "{name}");
                     known += 1;
                 }

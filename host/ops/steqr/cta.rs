@@ -5,7 +5,7 @@
 use cuda_std::launch::{Call, NoEntry};
 use cuda_std::{Global, GlobalMut};
 use device_linalg::layout::steqr_elements;
-use kernels_tridiag::steqr_cta_decoupled::{self as shape, steqr_cta_decoupled};
+use kernels_tridiag::steqr_cta_decoupled::{Shape, steqr_cta_decoupled};
 use kernels_tridiag::steqr_cta_flat::steqr_cta_flat;
 use kernels_tridiag::steqr_cta_lockstep::steqr_cta_lockstep;
 use kernels_tridiag::steqr_cta_nested::steqr_cta_nested;
@@ -112,7 +112,7 @@ fn run<T: KernelReal>(
         Form::Nested => nested(&config, lanes, vectors, &arguments),
         Form::Flat => flat(&config, lanes, vectors, &arguments),
         Form::Lockstep => lockstep(&config, lanes, vectors, &arguments),
-        Form::Decoupled => decoupled(config.rows, lanes, vectors, &arguments),
+        Form::Decoupled => decoupled((config.rows, config.shared), lanes, vectors, &arguments),
     };
     let Block { threads, items, bytes } = Block::new(&config, lanes as usize, size_of::<T>(), vectors);
     tiles::submit(queue, tiles::config(arguments.batch, items as u32, threads as u32, bytes)?, call)
@@ -129,13 +129,9 @@ struct Block {
 impl Block {
     fn new(config: &Config, lanes: usize, width: usize, vectors: bool) -> Self {
         if config.form == Form::Decoupled {
-            let rows = config.rows as usize;
-            let bytes = shape::shared_bytes(lanes, rows, width, vectors);
-            return Block {
-                threads: shape::threads(lanes, rows),
-                items: shape::matrices(lanes, rows),
-                bytes,
-            };
+            let (rows, shared) = (config.rows as usize, config.shared as usize);
+            let shape = Shape { p: lanes, rows, shared, bytes: width, vectors };
+            return Block { threads: shape.threads(), items: shape.matrices(), bytes: shape.shared_bytes() };
         }
         let threads = 32 * config.warps as usize;
         let items = threads / lanes;
@@ -211,18 +207,20 @@ macro_rules! one_partition {
 one_partition!(flat, steqr_cta_flat);
 one_partition!(lockstep, steqr_cta_lockstep);
 
-fn decoupled<T: KernelReal>(rows: u32, lanes: u32, vectors: bool, a: &Arguments<T>) -> Packed {
+fn decoupled<T: KernelReal>(rows: (u32, u32), lanes: u32, vectors: bool, a: &Arguments<T>) -> Packed {
     match (lanes, vectors, rows) {
-        (4, false, _) => pack!(steqr_cta_decoupled, a, 4, 4, false),
-        (4, true, _) => pack!(steqr_cta_decoupled, a, 4, 4, true),
-        (8, false, _) => pack!(steqr_cta_decoupled, a, 8, 8, false),
-        (8, true, _) => pack!(steqr_cta_decoupled, a, 8, 8, true),
-        (16, false, _) => pack!(steqr_cta_decoupled, a, 16, 16, false),
-        (16, true, 4) => pack!(steqr_cta_decoupled, a, 16, 4, true),
-        (16, true, _) => pack!(steqr_cta_decoupled, a, 16, 2, true),
-        (_, false, _) => pack!(steqr_cta_decoupled, a, 32, 32, false),
-        (_, true, 4) => pack!(steqr_cta_decoupled, a, 32, 4, true),
-        (_, true, 2) => pack!(steqr_cta_decoupled, a, 32, 2, true),
-        (_, true, _) => pack!(steqr_cta_decoupled, a, 32, 1, true),
+        (4, false, _) => pack!(steqr_cta_decoupled, a, 4, 4, 0, false),
+        (4, true, _) => pack!(steqr_cta_decoupled, a, 4, 4, 0, true),
+        (8, false, _) => pack!(steqr_cta_decoupled, a, 8, 8, 0, false),
+        (8, true, _) => pack!(steqr_cta_decoupled, a, 8, 8, 0, true),
+        (16, false, _) => pack!(steqr_cta_decoupled, a, 16, 16, 0, false),
+        (16, true, (4, 2)) => pack!(steqr_cta_decoupled, a, 16, 4, 2, true),
+        (16, true, (4, _)) => pack!(steqr_cta_decoupled, a, 16, 4, 0, true),
+        (16, true, _) => pack!(steqr_cta_decoupled, a, 16, 2, 0, true),
+        (_, false, _) => pack!(steqr_cta_decoupled, a, 32, 32, 0, false),
+        (_, true, (4, 2)) => pack!(steqr_cta_decoupled, a, 32, 4, 2, true),
+        (_, true, (4, _)) => pack!(steqr_cta_decoupled, a, 32, 4, 0, true),
+        (_, true, (2, _)) => pack!(steqr_cta_decoupled, a, 32, 2, 0, true),
+        (_, true, _) => pack!(steqr_cta_decoupled, a, 32, 1, 0, true),
     }
 }

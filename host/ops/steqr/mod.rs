@@ -52,6 +52,7 @@ pub static OPERATION: Operation = Operation {
                 Param::Named { name: "warps", min: 0, max: 4 },
                 // Rows of the vectors a lane of the decoupled form; 0: as measured.
                 Param::Named { name: "rows", min: 0, max: 32 },
+                Param::Named { name: "shared", min: 0, max: 2 },
             ],
         },
         Family { name: "wg", kind: Kind::Native, params: &[] },

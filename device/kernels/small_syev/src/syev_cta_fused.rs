@@ -6,8 +6,8 @@ use device_linalg::layout::Items;
 use device_linalg::load::{largest_element, load_rows, staging_elements};
 use device_linalg::output::{largest_component, phase_factor};
 use device_linalg::reduce::{Rows, Vectors, form_q, tail_elements};
-use device_linalg::rows::{broadcast, row_of};
-use device_linalg::steqr_cta::decoupled::{Chaser, Track, track_bytes};
+use device_linalg::rows::{SharedRows, broadcast, row_of};
+use device_linalg::steqr_cta::decoupled::{Chaser, LaneRows, Track, track_bytes};
 
 /// Sweeps that a round of the chase logs: as many as keep the log near 16 KB for f32.
 pub const fn sweeps_a_round(p: usize) -> usize {
@@ -235,7 +235,8 @@ impl<T: Scalar, const P: usize, const ROWS: usize> BlockMemory<T, P, ROWS> {
                     rows[r][c] = T::from_parts(re, im);
                 }
             }
-            self.track.follow(local, true, &mut rows);
+            let shared = SharedRows::none();
+            self.track.follow(local, true, &mut LaneRows::<T, P, ROWS, 0> { registers: &mut rows, shared });
         } else {
             thread::sync_roles_or(false);
         }
@@ -420,13 +421,17 @@ impl<T: Scalar, const P: usize, const ROWS: usize> BlockMemory<T, P, ROWS> {
             let target = tile.shuffle_idx(positions[c / lanes], (c % lanes) as u32);
             // A branch a column: all columns at once would take the registers that the rows need.
             if target < items.n {
-                let (x, largest) = largest_component(tile, rows, c);
+                let mut held = [T::ZERO; ROWS];
+                for r in 0..ROWS {
+                    held[r] = rows[r][c];
+                }
+                let (x, largest) = largest_component(tile, &held);
                 let factor = if failed { T::from_parts(nan, nan) } else { phase_factor(x) };
                 let column = matrix.at(target as usize * items.ld as usize);
                 for r in 0..ROWS {
                     let row = row_of(tile, r);
                     if row < items.n {
-                        let x = rows[r][c].mul(factor);
+                        let x = held[r].mul(factor);
                         // The largest component is real by construction, up to a rounding error that goes here.
                         column.set(
                             row as usize,

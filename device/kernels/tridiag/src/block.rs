@@ -1,11 +1,12 @@
 //! A block of problems, chased by one warp and applied by the others.
 
 use crate::arguments::{Arguments, kronecker, split_index};
-use crate::steqr_cta_decoupled::{matrices, threads};
+use crate::steqr_cta_decoupled::Shape;
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 use device_linalg::output::{largest_component, phase_factor};
-use device_linalg::steqr_cta::decoupled::{Chaser, Track, track_bytes};
+use device_linalg::rows::{SharedRows, row_of, shared_rows_elements};
+use device_linalg::steqr_cta::decoupled::{Chaser, LaneRows, Track, track_bytes};
 
 /// Sweeps a round of the log: near 16 KB of f32 in both buffers.
 const fn sweeps_a_round(p: usize, vectors: bool) -> usize {
@@ -22,41 +23,40 @@ const fn sweeps_a_round(p: usize, vectors: bool) -> usize {
 const REVERSED: u32 = 1;
 const BAD: u32 = 2;
 
-pub const fn shared_bytes(p: usize, rows: usize, bytes: usize, vectors: bool) -> usize {
-    let matrices = matrices(p, rows);
-    track_bytes(bytes, p, matrices, sweeps_a_round(p, vectors)) + matrices * 4
+/// Bytes before the rows in shared memory: the track, and a word a problem.
+const fn front_bytes(shape: Shape) -> usize {
+    let Shape { p, bytes, vectors, .. } = shape;
+    let matrices = shape.matrices();
+    (track_bytes(bytes, p, matrices, sweeps_a_round(p, vectors)) + matrices * 4).next_multiple_of(16)
+}
+
+/// Elements of the rows in shared memory of one problem.
+const fn rows_elements(shape: Shape) -> usize {
+    if shape.vectors { shared_rows_elements(shape.p, shape.shared, shape.lanes()) } else { 0 }
+}
+
+pub const fn shared_bytes(shape: Shape) -> usize {
+    front_bytes(shape) + shape.matrices() * rows_elements(shape) * shape.bytes
 }
 
 /// The block's shared memory.
 #[derive(Clone, Copy)]
-struct BlockMemory<T> {
+struct BlockMemory<T, const P: usize, const ROWS: usize, const SHARED: usize> {
     track: Track<T>,
     flags: Shared<u32>,
-}
-
-impl<T: Real> BlockMemory<T> {
-    #[inline(always)]
-    fn carve<const P: usize, const ROWS: usize, const VECTORS: bool>() -> Self {
-        let (matrices, sweeps) = const { (matrices(P, ROWS), sweeps_a_round(P, VECTORS)) };
-        let behind = track_bytes(size_of::<T>(), P, matrices, sweeps);
-        // SAFETY: the launch gives shared_bytes: the track, and a word a problem.
-        unsafe {
-            BlockMemory {
-                track: Track::carve(0, P, matrices, sweeps),
-                flags: dynamic_shared_mem::<u32>(behind, matrices),
-            }
-        }
-    }
+    rows: Shared<T>,
 }
 
 /// Solves the block's problems.
 #[inline(always)]
-pub fn solve<T, const P: usize, const ROWS: usize, const VECTORS: bool>(arguments: Arguments<T>)
-where
+pub fn solve<T, const P: usize, const ROWS: usize, const SHARED: usize, const VECTORS: bool>(
+    arguments: Arguments<T>,
+) where
     T: Real + Scalar<Real = T>,
 {
-    let (matrices, threads) = const { (matrices(P, ROWS) as u32, threads(P, ROWS) as u32) };
-    let memory = BlockMemory::carve::<P, ROWS, VECTORS>();
+    let memory = BlockMemory::<T, P, ROWS, SHARED>::carve::<VECTORS>();
+    let shape = const { BlockMemory::<T, P, ROWS, SHARED>::shape(VECTORS) };
+    let (matrices, threads) = (shape.matrices() as u32, shape.threads() as u32);
     let track = &memory.track;
     let thread = thread::thread_idx_x();
     let n = arguments.n;
@@ -79,7 +79,7 @@ where
         } else {
             let tile = Tile::native((P / ROWS) as u32);
             let local = (thread - 32) / (P / ROWS) as u32;
-            apply::<T, P, ROWS>(tile, &arguments, &memory, (first, local), local < here);
+            memory.apply(tile, &arguments, (first, local), local < here);
         }
     } else {
         while chaser.is_active() {
@@ -97,27 +97,6 @@ where
     }
     thread::sync_threads();
     store_values(&arguments, track, first, here, threads);
-}
-
-/// The role of the other warps: holds the rows of a basis and applies what is logged.
-#[inline(always)]
-fn apply<T, const P: usize, const ROWS: usize>(
-    tile: Tile,
-    arguments: &Arguments<T>,
-    memory: &BlockMemory<T>,
-    (first, local): (u64, u32),
-    live: bool,
-) where
-    T: Real + Scalar<Real = T>,
-{
-    let mut rows = [[T::from_real(kronecker(false)); P]; ROWS];
-    if live {
-        start::<T, P, ROWS>(tile, arguments, memory, first, local, &mut rows);
-    }
-    memory.track.follow(local, live, &mut rows);
-    if live {
-        finish::<T, P, ROWS>(tile, arguments, memory, first, local, &rows);
-    }
 }
 
 /// Calls `f(element, problem, row)` for this thread's share of `rows` elements of each of `problems` problems.
@@ -152,7 +131,33 @@ fn store_values<T: Real>(arguments: &Arguments<T>, track: &Track<T>, first: u64,
     });
 }
 
-impl<T: Real> BlockMemory<T> {
+impl<T: Real, const P: usize, const ROWS: usize, const SHARED: usize> BlockMemory<T, P, ROWS, SHARED> {
+    const fn shape(vectors: bool) -> Shape {
+        Shape { p: P, rows: ROWS, shared: SHARED, bytes: size_of::<T>(), vectors }
+    }
+
+    #[inline(always)]
+    fn carve<const VECTORS: bool>() -> Self {
+        let shape = const { Self::shape(VECTORS) };
+        let (matrices, sweeps) = (shape.matrices(), sweeps_a_round(P, VECTORS));
+        // SAFETY: the launch gives shared_bytes: the track, a word a problem, and the rows.
+        unsafe {
+            BlockMemory {
+                track: Track::carve(0, P, matrices, sweeps),
+                flags: dynamic_shared_mem::<u32>(track_bytes(size_of::<T>(), P, matrices, sweeps), matrices),
+                rows: dynamic_shared_mem::<T>(front_bytes(shape), matrices * rows_elements(shape)),
+            }
+        }
+    }
+
+    /// This lane's rows of problem `local` that lie in shared memory.
+    #[inline(always)]
+    fn shared_rows(&self, tile: Tile, local: u32) -> SharedRows<T> {
+        let elements = const { rows_elements(Self::shape(true)) as u32 };
+        let first = self.rows.at(local * elements + tile.rank());
+        SharedRows { first, rows: SHARED as u32, lanes: (P / ROWS) as u32 }
+    }
+
     /// Scales problem `matrix` and turns it so that its smaller end comes first; returns the order to solve, 0 where
     /// the input is not finite.
     #[inline(always)]
@@ -234,72 +239,103 @@ impl<T: Real> BlockMemory<T> {
     }
 }
 
-/// This lane's rows of the basis to start from: rows `rank`, `rank + P / ROWS`, ...; columns in the problem's order.
-#[inline(always)]
-fn start<T, const P: usize, const ROWS: usize>(
-    tile: Tile,
-    arguments: &Arguments<T>,
-    memory: &BlockMemory<T>,
-    first: u64,
-    local: u32,
-    rows: &mut [[T; P]; ROWS],
-) where
+impl<T, const P: usize, const ROWS: usize, const SHARED: usize> BlockMemory<T, P, ROWS, SHARED>
+where
     T: Real + Scalar<Real = T>,
 {
-    let n = arguments.n;
-    let reversed = memory.flags.get(local) & REVERSED != 0;
-    let matrix = arguments.basis(first + local as u64);
-    for c in 0..P {
-        // A branch a column: addresses of all columns at once would take the registers that the rows need.
-        if (c as u32) < n {
-            let column = if reversed { n - 1 - c as u32 } else { c as u32 };
-            for r in 0..ROWS {
-                let row = tile.rank() + (r * P / ROWS) as u32;
-                let mut x = T::from_real(kronecker(row == column));
-                if arguments.back_transform != 0 && row < n {
-                    x = matrix.get(column as usize * arguments.ld as usize + row as usize);
+    /// The role of the other warps: holds the rows of a basis and applies what is logged.
+    #[inline(always)]
+    fn apply(&self, tile: Tile, arguments: &Arguments<T>, (first, local): (u64, u32), live: bool) {
+        let mut registers = [[T::from_real(kronecker(false)); P]; ROWS];
+        if live {
+            self.start(tile, arguments, first, local, &mut registers);
+        }
+        let shared = self.shared_rows(tile, local);
+        let mut rows = LaneRows::<T, P, ROWS, SHARED> { registers: &mut registers, shared };
+        self.track.follow(local, live, &mut rows);
+        if live {
+            self.finish(tile, arguments, first, local, &registers);
+        }
+    }
+
+    /// This lane's rows of the basis to start from: rows `rank`, `rank + P / ROWS`, ...; columns in the problem's order.
+    #[inline(always)]
+    fn start(
+        &self,
+        tile: Tile,
+        arguments: &Arguments<T>,
+        first: u64,
+        local: u32,
+        registers: &mut [[T; P]; ROWS],
+    ) {
+        let n = arguments.n;
+        let reversed = self.flags.get(local) & REVERSED != 0;
+        let matrix = arguments.basis(first + local as u64);
+        let shared = self.shared_rows(tile, local);
+        for c in 0..P {
+            // A branch a column: addresses of all columns at once would take the registers that the rows need.
+            if (c as u32) < n {
+                let column = if reversed { n - 1 - c as u32 } else { c as u32 };
+                for r in 0..ROWS {
+                    let row = row_of(tile, r);
+                    let mut x = T::from_real(kronecker(row == column));
+                    if arguments.back_transform != 0 && row < n {
+                        x = matrix.get(column as usize * arguments.ld as usize + row as usize);
+                    }
+                    if r < ROWS - SHARED {
+                        registers[r][c] = x;
+                    } else {
+                        shared.set((r + SHARED - ROWS) as u32, c as u32, x);
+                    }
                 }
-                rows[r][c] = x;
             }
         }
     }
-}
 
-/// Writes the columns to their places with the sign convention, and the values to the track.
-#[inline(always)]
-fn finish<T, const P: usize, const ROWS: usize>(
-    tile: Tile,
-    arguments: &Arguments<T>,
-    memory: &BlockMemory<T>,
-    first: u64,
-    local: u32,
-    rows: &[[T; P]; ROWS],
-) where
-    T: Real + Scalar<Real = T>,
-{
-    let n = arguments.n;
-    let lanes = const { (P / ROWS) as u32 };
-    let failed = memory.failed(local);
-    // Column rank + k * lanes of each k is this lane's to place.
-    let mut positions = [0; ROWS];
-    for k in 0..ROWS {
-        let column = tile.rank() + k as u32 * lanes;
-        if column < n {
-            positions[k] = memory.position(local, n, column, arguments.sort != 0);
-            memory.track.e.set(positions[k] * memory.track.matrices + local, memory.value(local, column));
+    /// Writes the columns to their places with the sign convention, and the values to the track.
+    #[inline(always)]
+    fn finish(
+        &self,
+        tile: Tile,
+        arguments: &Arguments<T>,
+        first: u64,
+        local: u32,
+        registers: &[[T; P]; ROWS],
+    ) {
+        let n = arguments.n;
+        let lanes = const { P / ROWS };
+        let failed = self.failed(local);
+        // Column rank + k * lanes of each k is this lane's to place: a byte for each, since registers are short.
+        let mut positions = 0;
+        for k in 0..ROWS {
+            let column = row_of(tile, k);
+            if column < n {
+                let position = self.position(local, n, column, arguments.sort != 0);
+                self.track.e.set(position * self.track.matrices + local, self.value(local, column));
+                positions |= position << (8 * k);
+            }
         }
-    }
-    let matrix = arguments.basis(first + local as u64);
-    for c in 0..P {
-        // A branch a column, as in `start`.
-        if (c as u32) < n {
-            let target = tile.shuffle_idx(positions[c / (P / ROWS)], (c % (P / ROWS)) as u32);
-            let sign = phase_factor(largest_component(tile, rows, c).0);
-            for r in 0..ROWS {
-                let row = tile.rank() + r as u32 * lanes;
-                if row < n {
-                    let x = if failed { T::from_real(<T as Real>::NAN) } else { rows[r][c] * sign };
-                    matrix.set(target as usize * arguments.ld as usize + row as usize, x);
+        let matrix = arguments.basis(first + local as u64);
+        let shared = self.shared_rows(tile, local);
+        for c in 0..P {
+            // A branch a column, as in `start`.
+            if (c as u32) < n {
+                let target = tile.shuffle_idx(positions, (c % lanes) as u32) >> (8 * (c / lanes)) & 0xff;
+                let mut column = [T::from_real(kronecker(false)); ROWS];
+                for r in 0..ROWS {
+                    column[r] = if r < ROWS - SHARED {
+                        registers[r][c]
+                    } else {
+                        shared.get((r + SHARED - ROWS) as u32, c as u32)
+                    };
+                }
+                let sign = phase_factor(largest_component(tile, &column).0);
+                for r in 0..ROWS {
+                    let row = row_of(tile, r);
+                    if row < n {
+                        let x = if failed { T::from_real(<T as Real>::NAN) } else { column[r] * sign };
+                        matrix.set(target as usize * arguments.ld as usize + row as usize, x);
+                    }
                 }
             }
         }

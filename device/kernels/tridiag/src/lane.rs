@@ -244,7 +244,8 @@ impl<T: Real + Scalar<Real = T>, const P: usize> Problem<T, P> {
                 let (turn, d_new) = recurrence.advance((self.d[j], self.e[j], self.d[j + 1]), rotation);
                 let (c, s) = (turn.c, turn.s);
                 self.d[j + 1] = d_new;
-                if j + 2 < P && (j as u32) + 1 < m {
+                // Row m's coupling is closed: what the first plane writes there nothing reads.
+                if j + 2 < P {
                     self.e[j + 1] = turn.r;
                     let done = negligible(turn.r, self.d[j + 1], self.d[j + 2]);
                     *coupled &= if done { !(2 << j) } else { u32::MAX };

@@ -4,35 +4,67 @@ use crate::arguments::Arguments;
 use crate::{block, lane};
 use cuda_std::prelude::*;
 
-/// Rows of the basis a lane that pay best (benches/results/steqr_h200_2026-11-30.jsonl): all of them where the chasing
-/// lane holds them itself.
-pub const fn rows(p: usize, bytes: usize, vectors: bool) -> usize {
+/// Rows of the basis a lane, and how many of them in shared memory, that pay best
+/// (benches/results/steqr_h200_2026-11-30.jsonl): all rows where the chasing lane holds them itself.
+pub const fn rows(p: usize, bytes: usize, vectors: bool) -> (usize, usize) {
     match (p, bytes) {
-        _ if p <= 8 || !vectors => p,
-        (16, 4) => 4,
-        _ => 2,
+        _ if p <= 8 || !vectors => (p, 0),
+        (16, 4) => (4, 0),
+        _ => (2, 0),
     }
 }
 
-/// Problems of a block.
-pub const fn matrices(p: usize, rows: usize) -> usize {
-    // At P = 32 what fills the registers: 20 warps of 96, in one block or two.
-    match (p, rows) {
-        (32, 1) => 19,
-        (32, 2) => 18,
-        (32, 4) => 16,
-        _ => 32,
+/// The shape of a block.
+#[derive(Clone, Copy, Debug)]
+pub struct Shape {
+    /// Order of the padded problems.
+    pub p: usize,
+    /// Rows of the basis a lane.
+    pub rows: usize,
+    /// Those of them that lie in shared memory instead of registers.
+    pub shared: usize,
+    /// Bytes of a number.
+    pub bytes: usize,
+    /// Whether there is a basis.
+    pub vectors: bool,
+}
+
+impl Shape {
+    /// Whether the lane that chases a problem holds all of it.
+    const fn is_one_lane(self) -> bool {
+        self.rows == self.p
     }
-}
 
-/// Threads of a block: a chasing warp, and the lanes that apply.
-pub const fn threads(p: usize, rows: usize) -> usize {
-    if rows == p { 32 } else { 32 + matrices(p, rows) * p / rows }
-}
+    /// Problems of a block.
+    pub const fn matrices(self) -> usize {
+        // At P = 32 what fills the registers, and the shared memory of two blocks.
+        match (self.p, self.rows, self.shared, self.bytes) {
+            (32, 1, ..) => 19,
+            (32, 2, ..) => 18,
+            (32, 4, 2, 8) => 20,
+            (32, 4, 0, _) => 16,
+            _ => 32,
+        }
+    }
 
-/// Bytes of shared memory of a block.
-pub const fn shared_bytes(p: usize, rows: usize, bytes: usize, vectors: bool) -> usize {
-    if p <= 8 { lane::shared_bytes(p, bytes, vectors) } else { block::shared_bytes(p, rows, bytes, vectors) }
+    /// Lanes that hold the basis of a problem.
+    pub const fn lanes(self) -> usize {
+        self.p / self.rows
+    }
+
+    /// Threads of a block: a chasing warp, and the lanes that apply.
+    pub const fn threads(self) -> usize {
+        if self.is_one_lane() { 32 } else { 32 + self.matrices() * self.lanes() }
+    }
+
+    /// Bytes of shared memory of a block.
+    pub const fn shared_bytes(self) -> usize {
+        if self.p <= 8 {
+            lane::shared_bytes(self.p, self.bytes, self.vectors)
+        } else {
+            block::shared_bytes(self)
+        }
+    }
 }
 
 /// Eigenvalues and vectors of real symmetric tridiagonal matrices, n <= `P`.
@@ -46,11 +78,11 @@ pub const fn shared_bytes(p: usize, rows: usize, bytes: usize, vectors: bool) ->
 ///
 /// # Lanes
 /// `P <= 8`: one lane an item, everything in registers. Above with vectors: lane `m` of warp 0 chases problem `m` of
-/// the block and logs its rotations; behind it `P / ROWS` lanes a problem hold `ROWS` rows each and apply them. Values
-/// only: one lane an item.
+/// the block and logs its rotations; behind it `P / ROWS` lanes a problem hold `ROWS` rows each, `SHARED` of them in shared
+/// memory and the others in registers, and apply them. Values only: one lane an item.
 ///
 /// # Shared memory
-/// [`shared_bytes`] a block: staging, or diagonals, off-diagonals and the rotation log.
+/// [`Shape::shared_bytes`] a block: staging, or diagonals, off-diagonals, the rotation log and rows of the bases.
 ///
 /// # Synchronisation
 /// `P <= 8`: `sync_warp`. Above: a block barrier a round of the chase; all threads stay to the end.
@@ -62,28 +94,32 @@ pub const fn shared_bytes(p: usize, rows: usize, bytes: usize, vectors: bool) ->
 /// positive.
 ///
 /// # Safety
-/// The views cover the items; the launch gives the shared memory and the [`threads`].
+/// The views cover the items; the launch gives the shared memory and the threads of the [`Shape`].
 ///
 /// # Source
 /// LAPACK's `dsteqr`; decoupling: `docs/algorithms/steqr.md`.
 #[kernel(
-    group(T = [f32, f64], P = [4], ROWS = [4], VECTORS = [true, false], launch_bounds(32)),
-    group(T = [f32, f64], P = [8], ROWS = [8], VECTORS = [true, false], launch_bounds(32)),
-    group(T = [f32], P = [16], ROWS = [4], VECTORS = [true], launch_bounds(160, 4)),
-    group(T = [f64], P = [16], ROWS = [2], VECTORS = [true], launch_bounds(288, 2)),
-    group(T = [f32], P = [16], ROWS = [2], VECTORS = [true], launch_bounds(288, 2)),
-    group(T = [f64], P = [16], ROWS = [4], VECTORS = [true], launch_bounds(160, 2)),
-    group(T = [f32], P = [32], ROWS = [2], VECTORS = [true], launch_bounds(320, 2)),
-    group(T = [f32], P = [32], ROWS = [4], VECTORS = [true], launch_bounds(160, 2)),
-    group(T = [f64], P = [32], ROWS = [2], VECTORS = [true], launch_bounds(320, 1)),
-    group(T = [f64], P = [32], ROWS = [1], VECTORS = [true], launch_bounds(640, 1)),
-    group(T = [f32, f64], P = [16], ROWS = [16], VECTORS = [false], launch_bounds(32)),
-    group(T = [f32, f64], P = [32], ROWS = [32], VECTORS = [false], launch_bounds(32))
+    group(T = [f32, f64], P = [4], ROWS = [4], SHARED = [0], VECTORS = [true, false], launch_bounds(32)),
+    group(T = [f32, f64], P = [8], ROWS = [8], SHARED = [0], VECTORS = [true, false], launch_bounds(32)),
+    group(T = [f32], P = [16], ROWS = [4], SHARED = [0], VECTORS = [true], launch_bounds(160, 4)),
+    group(T = [f64], P = [16], ROWS = [2], SHARED = [0], VECTORS = [true], launch_bounds(288, 2)),
+    group(T = [f32], P = [16], ROWS = [2], SHARED = [0], VECTORS = [true], launch_bounds(288, 2)),
+    group(T = [f64], P = [16], ROWS = [4], SHARED = [0], VECTORS = [true], launch_bounds(160, 2)),
+    group(T = [f32], P = [32], ROWS = [2], SHARED = [0], VECTORS = [true], launch_bounds(320, 2)),
+    group(T = [f64], P = [16], ROWS = [4], SHARED = [2], VECTORS = [true], launch_bounds(160, 3)),
+    group(T = [f32], P = [32], ROWS = [4], SHARED = [0], VECTORS = [true], launch_bounds(160, 2)),
+    group(T = [f32], P = [32], ROWS = [4], SHARED = [2], VECTORS = [true], launch_bounds(288, 2)),
+    group(T = [f64], P = [32], ROWS = [4], SHARED = [2], VECTORS = [true], launch_bounds(192, 2)),
+    group(T = [f64], P = [32], ROWS = [2], SHARED = [0], VECTORS = [true], launch_bounds(320, 1)),
+    group(T = [f64], P = [32], ROWS = [1], SHARED = [0], VECTORS = [true], launch_bounds(640, 1)),
+    group(T = [f32, f64], P = [16], ROWS = [16], SHARED = [0], VECTORS = [false], launch_bounds(32)),
+    group(T = [f32, f64], P = [32], ROWS = [32], SHARED = [0], VECTORS = [false], launch_bounds(32))
 )]
 pub unsafe fn steqr_cta_decoupled<
     T: Real + Scalar<Real = T>,
     const P: usize,
     const ROWS: usize,
+    const SHARED: usize,
     const VECTORS: bool,
 >(
     d: GlobalMut<T>,
@@ -116,6 +152,6 @@ pub unsafe fn steqr_cta_decoupled<
     if P <= 8 {
         lane::solve::<T, P, VECTORS>(arguments);
     } else {
-        block::solve::<T, P, ROWS, VECTORS>(arguments);
+        block::solve::<T, P, ROWS, SHARED, VECTORS>(arguments);
     }
 }

@@ -31,7 +31,7 @@ impl<T: Real> Recurrence<T> {
         let rotation = rotate(self.g, self.s * e);
         (self.c, self.s) = (rotation.c, rotation.s);
         let high = d_high - self.p;
-        let t = (d_low - high).mul_add(self.s, T::TWO * self.c * b);
+        let t = (d_low - high).mul_add(self.s, self.c * (T::TWO * b));
         self.p = self.s * t;
         self.g = self.c.mul_add(t, -b);
         (rotation, high + self.p)

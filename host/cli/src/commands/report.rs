@@ -6,6 +6,7 @@ use std::path::Path;
 use batchlas::check::{self, Quality};
 use batchlas::ops::steqr::Shift;
 use batchlas::{Dtype, Jobz, LaunchRecord, Real, Scalar, Status, Uplo};
+use indicatif::HumanBytes;
 use serde::{Serialize, Serializer};
 
 use super::solve::{Settings, Solved};
@@ -47,6 +48,7 @@ pub struct Report {
     #[serde(skip_serializing_if = "Option::is_none")]
     note: Option<String>,
     seconds: f64,
+    device_bytes: u64,
     failed_items: usize,
     #[serde(flatten)]
     check: Option<Check>,
@@ -133,6 +135,7 @@ impl Report {
             route: solved.route.clone(),
             note: solved.note.clone(),
             seconds: solved.time.as_secs_f64(),
+            device_bytes: settings.queue.memory_use().peak,
             failed_items: solved.status.iter().filter(|s| **s != 0).count(),
             check: solved.quality.as_ref().map(Check::new),
             counters: args.counters.then(|| counters(&solved.launches)),
@@ -167,6 +170,7 @@ impl Report {
             self.seconds,
             self.rate()
         );
+        let _ = writeln!(text, "memory   {} at most", HumanBytes(self.device_bytes));
         if self.failed_items > 0 {
             let _ = writeln!(text, "failed   {}: {}", self.failed_items, failures(&solved.status));
         }

@@ -104,10 +104,9 @@ impl Chaser {
             let (e_next, d_next) = (self.get(track, track.e, next), self.get(track, track.d, next));
             let (turn, d_new) = recurrence.advance((d_low, e, d_high), rotation);
             self.set(track, track.d, i + 1, d_new);
-            if i + 1 < m {
-                self.set(track, track.e, i + 1, turn.r);
-                self.test(i + 1, turn.r, d_new, d_done);
-            }
+            // Row m's coupling is closed: what the first plane writes there nothing reads, and no branch is needed.
+            self.set(track, track.e, i + 1, turn.r);
+            self.test(i + 1, turn.r, d_new, d_done);
             if LOG {
                 let pairs = track.log.as_pairs();
                 pairs.set(track.log_index(buffer, sweep, i, self.matrix), R::Pair::from([turn.c, turn.s]));

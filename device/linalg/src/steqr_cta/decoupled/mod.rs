@@ -1,8 +1,7 @@
 //! The decoupled form: one lane chases one matrix, the tiles apply what it logs.
 //!
 //! In the other forms every lane of a tile computes the same rotation. Here lane `m` of one warp runs the scalar
-//! QL iteration of matrix `m` alone and logs `(c, s)`; then the tiles, one row a lane in registers, apply the
-//! logged rotations. So the scalar chain is evaluated once a matrix, and a rotation costs the tile one broadcast
+//! QL iteration of matrix `m` alone and logs `(c, s)`; then the tiles, some rows a lane, apply the logged rotations. So the scalar chain is evaluated once a matrix, and a rotation costs the tile one broadcast
 //! load and four arithmetic instructions.
 //!
 //! The log is double-buffered: while the chasing warp logs round `r + 1`, the others apply round `r`.
@@ -11,6 +10,7 @@ mod apply;
 mod chaser;
 pub mod scalar;
 
+pub use apply::LaneRows;
 use apply::apply_round;
 pub use chaser::Chaser;
 
@@ -130,11 +130,11 @@ impl<R: Real> Track<R> {
     /// The role of the other warps: applies the rounds to this lane's rows of the basis of problem `matrix`, where
     /// it is `live`.
     #[inline(always)]
-    pub fn follow<T: Scalar<Real = R>, const P: usize, const ROWS: usize>(
+    pub fn follow<T: Scalar<Real = R>, const P: usize, const ROWS: usize, const SHARED: usize>(
         &self,
         matrix: u32,
         live: bool,
-        rows: &mut [[T; P]; ROWS],
+        rows: &mut LaneRows<'_, T, P, ROWS, SHARED>,
     ) {
         // The first round is logged with nothing to apply.
         let mut more = thread::sync_roles_or(false);

@@ -21,12 +21,12 @@ pub fn negligible<R: Real>(e: R, d0: R, d1: R) -> bool {
 pub fn rotation<R: Real>(f: R, g: R) -> Givens<R> {
     let g_square = g * g;
     let square = f.mul_add(f, g_square);
-    let inverse = square.rsqrt_approx();
+    let inverse = square.rsqrt();
     let identity = g_square < R::SAFE_MIN;
     Givens {
-        c: if identity { R::ONE } else { f * inverse },
-        s: if identity { R::ZERO } else { g * inverse },
-        r: if identity { f } else { square * inverse },
+        c: if identity { R::ONE } else { inverse.times(f) },
+        s: if identity { R::ZERO } else { inverse.times(g) },
+        r: if identity { f } else { inverse.times(square) },
     }
 }
 
@@ -36,7 +36,7 @@ pub fn rotation<R: Real>(f: R, g: R) -> Givens<R> {
 pub fn shift<R: Real>(d0: R, e: R, d1: R) -> R {
     let half = (d1 - d0) * R::HALF;
     let square = half.mul_add(half, e * e);
-    let root = square * square.rsqrt_approx();
+    let root = square.rsqrt().times(square);
     let distance = e * (e * (half.abs() + root).recip_approx());
     d0 - distance.copysign(half)
 }
