@@ -68,6 +68,9 @@ fn copies_keep_every_byte() {
     queue.copy(&first, &mut second).unwrap();
     drop(first);
     assert!(queue.download(&second).unwrap() == data);
+    let mut part = vec![0; 3];
+    queue.download_part(&second, 5, &mut part).unwrap();
+    assert_eq!(part, data[5..8]);
     queue.fill_bytes(&mut second, 0x5a).unwrap();
     assert!(queue.download(&second).unwrap().iter().all(|&x| x == 0x5a5a_5a5a_5a5a_5a5a));
     assert!(queue.download(&queue.upload::<f64>(&[]).unwrap()).unwrap().is_empty());

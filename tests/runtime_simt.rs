@@ -118,6 +118,20 @@ fn gaps_of_a_device_batch_stay_as_they_were() {
 }
 
 #[test]
+fn a_part_of_a_buffer_is_downloaded_and_its_end_is_kept() {
+    let queue = Queue::simt(1);
+    let buffer = queue.upload(&[1.0f64, 2.0, 3.0, 4.0]).unwrap();
+    let mut two = [0.0; 2];
+    queue.download_part(&buffer, 1, &mut two).unwrap();
+    assert_eq!(two, [2.0, 3.0]);
+    queue.download_part(&buffer, 4, &mut []).unwrap();
+    let text = queue.download_part(&buffer, 3, &mut two).unwrap_err().to_string();
+    assert_eq!(text, "2 elements from 3 on: the buffer has 4");
+    assert!(queue.download_part(&buffer, usize::MAX, &mut two).is_err());
+    assert!(Queue::simt(1).download_part(&buffer, 0, &mut two).is_err());
+}
+
+#[test]
 fn pinned_buffers_and_events_work_without_a_gpu() {
     let queue = Queue::new(Device::Simt).unwrap();
     let start = queue.record().unwrap();

@@ -42,6 +42,13 @@ impl DeviceMemory {
         self.stream.synchronize()
     }
 
+    /// Copies the bytes from `first` on to host bytes and waits.
+    pub(crate) fn download_part(&self, first: usize, to: &mut [u8]) -> Result<()> {
+        // SAFETY: the copy ends before this returns.
+        unsafe { self.download_part_async(first, to)? };
+        self.stream.synchronize()
+    }
+
     /// Copies host bytes here in the order of the stream.
     ///
     /// # Safety
@@ -65,14 +72,23 @@ impl DeviceMemory {
     /// The bytes stay in place and unused until the stream has come to this copy.
     pub(crate) unsafe fn download_async(&self, to: &mut [u8]) -> Result<()> {
         assert_eq!(to.len(), self.bytes, "the caller compares the lengths");
-        if self.bytes == 0 {
+        // SAFETY: the caller's promise.
+        unsafe { self.download_part_async(0, to) }
+    }
+
+    /// Copies the bytes from `first` on to host bytes in the order of the stream.
+    ///
+    /// # Safety
+    /// As [`download_async`](Self::download_async).
+    unsafe fn download_part_async(&self, first: usize, to: &mut [u8]) -> Result<()> {
+        assert!(first + to.len() <= self.bytes, "the caller compares the lengths");
+        if to.is_empty() {
             return Ok(());
         }
         self.stream.context().make_current()?;
-        let stream = self.stream.raw();
-        // SAFETY: both sides hold `bytes` bytes, the host's for as long as the caller promises.
-        let status =
-            unsafe { sys::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), self.addr, self.bytes, stream) };
+        let (stream, from) = (self.stream.raw(), self.addr + first as u64);
+        // SAFETY: both sides hold the bytes, the host's for as long as the caller promises.
+        let status = unsafe { sys::cuMemcpyDtoHAsync_v2(to.as_mut_ptr().cast(), from, to.len(), stream) };
         self.stream.check_work("cuMemcpyDtoHAsync", status)
     }
 

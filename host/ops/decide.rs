@@ -86,11 +86,7 @@ fn can_run<P: Routed>(
     problem: &P,
     target: &Target,
 ) -> std::result::Result<(), String> {
-    let family = candidate.family();
-    if target.is_assumed() && family.kind == routes::Kind::Vendor {
-        return Ok(());
-    }
-    problem.can_run(P::built(family.name)?, candidate.params(), target)
+    problem.can_run(P::built(candidate.family().name)?, candidate.params(), target)
 }
 
 /// Decides, and records the decision.
@@ -165,7 +161,9 @@ pub(crate) fn explain<P: Routed>(problem: &P, arch: Arch, pin: Option<&Pin>) -> 
     let pinned = effective(operation, pin)?;
     let key = problem.key();
     let row = table.nearest(&key);
-    let check = |c: &Candidate| can_run(c, problem, &target);
+    // The vendor's library counts as present, whatever this build has.
+    let is_vendor = |c: &Candidate| c.family().kind == routes::Kind::Vendor;
+    let check = |c: &Candidate| if is_vendor(c) { Ok(()) } else { can_run(c, problem, &target) };
     let others =
         operation.families.iter().filter(|f| !row.candidates.iter().any(|c| c.family().name == f.name));
     let all = row.candidates.iter().cloned().chain(others.map(Candidate::plain));

@@ -74,6 +74,38 @@ impl Queue {
         )
     }
 
+    /// Copies `to.len()` device elements from the place `first` on into host memory. Waits for the work before and
+    /// for the copy.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] where the buffer ends before, or for another queue's buffer; a fault of the work
+    /// before, or of the driver.
+    pub fn download_part<T: DeviceElement>(
+        &self,
+        from: &DeviceBuffer<T>,
+        first: usize,
+        to: &mut [T],
+    ) -> Result<()> {
+        let (count, all) = (to.len(), from.len());
+        if first.checked_add(count).is_none_or(|end| end > all) {
+            return Err(Error::argument(format!("{count} elements from {first} on: the buffer has {all}")));
+        }
+        from.check_queue(self.id, self.device)?;
+        let (first, to): (_, &mut [u8]) = (first * size_of::<T>(), bytemuck::cast_slice_mut(to));
+        self.traced(
+            Kind::Copy,
+            || copy_of("device to host", count, size_of::<T>()),
+            || {
+                match from.memory() {
+                    Memory::Host(memory) => to.copy_from_slice(&memory.bytes()[first..first + to.len()]),
+                    #[cfg(feature = "cuda")]
+                    Memory::Cuda(memory) => memory.download_part(first, to)?,
+                }
+                Ok(())
+            },
+        )
+    }
+
     /// Copies between two buffers of this queue, in order with its work and
     /// without making the host wait.
     ///

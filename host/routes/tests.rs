@@ -48,6 +48,18 @@ fn key(n: u64, batch: u64) -> ShapeKey {
     ShapeKey { words: vec!["f32", "V"], sizes: vec![n, batch] }
 }
 
+/// A family, half of the time with a parameter where it has one.
+fn with_params(random: &mut Random, name: &str) -> String {
+    let family = OPERATION.family(name).unwrap();
+    match family.params.first().filter(|_| random.below(2) == 1) {
+        Some(Param::Word(words)) => format!("{name}:{}", words[random.below(words.len())]),
+        Some(Param::Named { name: param, min, max }) => {
+            format!("{name}:{param}={}", min + random.below((max - min + 1) as usize) as u32)
+        }
+        _ => name.to_owned(),
+    }
+}
+
 fn random_table(random: &mut Random) -> Table {
     let mut text = header();
     let mut seen = std::collections::HashSet::new();
@@ -63,6 +75,9 @@ fn random_table(random: &mut Random) -> Table {
                     names.swap(k, random.below(k + 1));
                 }
                 names.truncate(1 + random.below(names.len()));
+                for name in &mut names {
+                    *name = with_params(random, name);
+                }
                 text += &format!("{dtype} {jobz} {n} {batch} {}\n", names.join(" "));
             }
         }
@@ -103,7 +118,8 @@ fn a_decision_can_run_or_the_error_names_every_family() {
             }
             Err(RouteError::None { refused, .. }) => {
                 assert_eq!(able, 0);
-                let mut names: Vec<_> = refused.iter().map(|r| r.family.clone()).collect();
+                let family = |r: &Refusal| r.family.split(':').next().unwrap_or_default().to_owned();
+                let mut names: Vec<_> = refused.iter().map(family).collect();
                 names.sort();
                 let mut all = OPERATION.family_names();
                 all.sort();

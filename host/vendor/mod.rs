@@ -30,7 +30,7 @@ pub struct Found {
     pub path: String,
     /// Its version: 11705 is 11.7.5.
     pub version: u32,
-    /// The routines of the family that it has.
+    /// The routines of families that it has; none of cuBLAS, which no family calls yet.
     pub routines: Vec<Routine>,
 }
 
@@ -41,7 +41,12 @@ pub fn libraries() -> Vec<Library> {
         version: cusolver::version(),
         routines: Routine::ALL.into_iter().filter(|routine| available(*routine).is_ok()).collect(),
     });
-    vec![Library { name: "cuSOLVER", found }]
+    let blas = library::blas().map_err(str::to_string).map(|blas| Found {
+        path: blas.path.clone(),
+        version: blas.version_by("cublasGetProperty"),
+        routines: vec![],
+    });
+    vec![Library { name: "cuSOLVER", found }, Library { name: "cuBLAS", found: blas }]
 }
 
 /// Whether a routine can be called on this machine.

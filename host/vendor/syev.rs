@@ -36,6 +36,14 @@ impl Routine {
     /// Both.
     pub const ALL: [Routine; 2] = [Routine::Xsyev, Routine::Syevj];
 
+    /// Its name in tables and pins.
+    pub const fn word(self) -> &'static str {
+        match self {
+            Routine::Xsyev => "xsyev",
+            Routine::Syevj => "syevj",
+        }
+    }
+
     /// The functions that it needs of the library.
     pub(super) fn functions(self) -> &'static [&'static str] {
         match self {
@@ -52,10 +60,7 @@ impl Routine {
 
 impl fmt::Display for Routine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(match self {
-            Routine::Xsyev => "xsyev",
-            Routine::Syevj => "syevj",
-        })
+        f.pad(self.word())
     }
 }
 

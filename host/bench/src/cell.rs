@@ -5,9 +5,9 @@ use std::str::FromStr;
 
 use batchlas::error::{Error, Result};
 use batchlas::ops::steqr::Shift;
-use batchlas::ops::{steqr, syev};
-use batchlas::routes::{Operation, Pin};
-use batchlas::{Complex, Device, Dtype, Jobz, Layout, Queue};
+use batchlas::ops::{Target, steqr, syev};
+use batchlas::routes::{Operation, Pin, ShapeKey};
+use batchlas::{Batch, Complex, Device, DeviceBatch, Dtype, Jobz, Layout, Queue, Scalar, Uplo};
 
 use crate::provenance::Provenance;
 use crate::race::{Effort, Entry, Outcome, race};
@@ -148,6 +148,34 @@ impl Cell {
         (self.op == Op::Steqr).then(|| self.shift.to_string())
     }
 
+    /// The cell's place in a route table.
+    pub fn key(&self) -> ShapeKey {
+        let sizes = vec![self.n as u64, self.batch as u64];
+        ShapeKey { words: vec![self.dtype.name(), self.jobz.word()], sizes }
+    }
+
+    /// What a route comes to on a target, with every parameter that the plan fixes.
+    ///
+    /// # Errors
+    /// [`Error::Route`] where it cannot run the cell or is none, and malformed settings of the environment.
+    pub fn reached(&self, target: &Target, route: &str) -> Result<String> {
+        let Cell { dtype, n, batch, jobz, shift, .. } = *self;
+        let pin = Pin::parse(self.op.operation(), route)?;
+        let (family, params) = match self.op {
+            Op::Syev => {
+                let problem = syev::Problem { dtype, n, batch, jobz, uplo: Uplo::Lower };
+                let plan = syev::plan(&problem, target, Some(&pin))?.1;
+                (plan.family, plan.params)
+            }
+            Op::Steqr => {
+                let options = steqr::Options { shift, route: Some(pin), ..steqr::Options::default() };
+                let plan = steqr::plan(&steqr::Problem { dtype, n, batch, jobz }, target, &options)?.1;
+                (plan.family, plan.params)
+            }
+        };
+        Ok(if params.is_empty() { family.to_owned() } else { format!("{family}:{params}") })
+    }
+
     /// Bytes of device memory that the arrays of a cell take, and a workspace as large for the vendor.
     pub fn bytes(&self) -> u64 {
         let (n, width) = (self.n as u64, self.dtype.bytes() as u64);
@@ -263,6 +291,26 @@ pub(crate) fn looked_at(n: usize, batch: usize) -> Vec<usize> {
     let cube = (n * n * n).max(1);
     let count = (100_000_000 / cube).clamp(2, 64).min(batch);
     (1..=count).map(|k| k * batch / count - 1).collect()
+}
+
+/// A few elements over and over, `len` in all.
+pub(crate) fn repeated<T: Copy>(few: &[T], len: usize) -> Vec<T> {
+    let mut all = Vec::with_capacity(len);
+    while all.len() < len {
+        all.extend_from_slice(&few[..few.len().min(len - all.len())]);
+    }
+    all
+}
+
+/// These items of a batch, packed on the host: a whole batch would take longer to fetch than to solve.
+pub(crate) fn items_of<T: Scalar>(queue: &Queue, from: &DeviceBatch<T>, items: &[usize]) -> Result<Batch<T>> {
+    let layout = from.layout();
+    let mut data = vec![T::zero(); layout.item_len() * items.len()];
+    for (item, to) in items.iter().zip(data.chunks_exact_mut(layout.item_len().max(1))) {
+        queue.download_part(from.buffer(), layout.offset(*item, 0, 0), to)?;
+    }
+    let few = Layout::new(layout.rows(), layout.cols(), layout.ld(), layout.item_len(), items.len())?;
+    Ok(Batch::from_parts(data, few)?.view().to_packed())
 }
 
 /// The seed of a cell's input: the same for every batch and layout, and for every arm.

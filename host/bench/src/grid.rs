@@ -93,7 +93,8 @@ impl Grid {
     ) -> Result<Vec<Row>> {
         let measured = match self.batches {
             Batches::Auto => {
-                saturation::search(queue, cell, &self.asked, &self.effort, provenance, &mut step)
+                let range = saturation::Range::of(queue)?;
+                saturation::search(queue, cell, &self.asked, &self.effort, provenance, &range, &mut step)
             }
             Batches::List(_) => {
                 step(cell);

@@ -17,6 +17,7 @@ pub mod routes;
 pub mod row;
 pub mod saturation;
 pub mod statistics;
+pub mod tune;
 
 mod hash;
 mod matrix;

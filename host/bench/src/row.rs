@@ -199,7 +199,8 @@ pub enum Read {
     Accuracy(Vec<crate::accuracy::Sample>),
 }
 
-/// Reads JSON lines of a bench or of an accuracy run; empty lines and summaries are left out.
+/// Reads JSON lines of a bench, of an accuracy run or of a tuner's journal; empty lines, summaries and the
+/// journal's own lines are left out.
 ///
 /// # Errors
 /// A sentence with the file and the line that is no row, or that the file has rows of both kinds or none.
@@ -219,7 +220,7 @@ fn parse(text: &str) -> Result<Read, String> {
         match serde_json::from_str::<Kind>(line).map_err(wrong)?.kind.as_deref() {
             None => rows.push(serde_json::from_str(line).map_err(wrong)?),
             Some("sample") => samples.push(serde_json::from_str(line).map_err(wrong)?),
-            Some("summary") => {}
+            Some("summary" | "tune" | "cell") => {}
             Some(other) => return Err(format!(":{}: rows of kind '{other}' are not known", k + 1)),
         }
     }

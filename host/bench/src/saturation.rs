@@ -1,6 +1,6 @@
 //! The batch from which on a device is full.
 
-use batchlas::{Device, Queue, Result};
+use batchlas::{Device, Error, Queue, Result};
 
 use crate::cell::Cell;
 use crate::provenance::Provenance;
@@ -21,16 +21,37 @@ pub fn knee(times: &[Option<f64>]) -> Option<usize> {
     times.windows(2).position(saturated)
 }
 
-/// Where the search starts, and the most items that it goes to.
-fn range(device: Device) -> (usize, usize) {
-    match device {
-        Device::Cpu => (16, 1 << 18),
-        _ => (256, 1 << 22),
+/// Where a search goes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    /// The batch that it starts from.
+    pub first: usize,
+    /// The most items of a batch.
+    pub last: usize,
+    /// The most bytes of a cell, the first one aside.
+    pub room: u64,
+}
+
+impl Range {
+    /// From a batch that leaves the device idle up to four million items (262144 on the CPU), in the memory of
+    /// [`room`].
+    ///
+    /// # Errors
+    /// Faults of the device.
+    pub fn of(queue: &Queue) -> Result<Self> {
+        let (first, last) = match queue.device() {
+            Device::Cpu => (16, 1 << 18),
+            _ => (256, 1 << 22),
+        };
+        Ok(Range { first, last, room: room(queue)? })
     }
 }
 
-/// Memory that the search may fill: three quarters of a GPU's, and 2 GiB of a host's.
-fn room(queue: &Queue) -> Result<u64> {
+/// Memory that a cell may fill: three quarters of a GPU's, and 2 GiB of a host's.
+///
+/// # Errors
+/// Faults of the device.
+pub fn room(queue: &Queue) -> Result<u64> {
     Ok(queue.memory_info()?.map_or(2 << 30, |memory| memory.free / 4 * 3))
 }
 
@@ -45,10 +66,10 @@ pub fn search(
     asked: &[Asked],
     effort: &Effort,
     provenance: &Provenance,
+    range: &Range,
     mut step: impl FnMut(&Cell),
 ) -> Result<Vec<Row>> {
-    let (first, last) = range(queue.device());
-    let room = room(queue)?;
+    let Range { first, last, room } = *range;
     // Half of the time for each batch: there are several.
     let effort = Effort { limit: effort.limit / 2, ..*effort };
     let mut rows: Vec<Row> = vec![];
@@ -59,7 +80,10 @@ pub fn search(
             break;
         }
         step(&cell);
-        rows.extend(cell.measure(queue, asked, &effort, provenance)?);
+        match cell.measure(queue, asked, &effort, provenance) {
+            Err(Error::OutOfMemory { .. }) if !rows.is_empty() => break,
+            other => rows.extend(other?),
+        }
         mark(&mut rows);
         let routes = rows.iter().filter(|r| r.batch == batch && r.ms.is_some());
         let open = |row: &Row| !rows.iter().any(|r| r.route == row.route && r.knee == Some(true));
@@ -111,8 +135,8 @@ mod tests {
         let asked = routes::parse(&syev::OPERATION, "cpu").unwrap();
         let effort = Effort { rounds: 3, limit: Duration::from_millis(20) };
         let mut seen = vec![];
-        let rows =
-            search(&queue, &cell, &asked, &effort, &Provenance::of(&queue), |c| seen.push(c.batch)).unwrap();
+        let (range, from) = (Range::of(&queue).unwrap(), Provenance::of(&queue));
+        let rows = search(&queue, &cell, &asked, &effort, &from, &range, |c| seen.push(c.batch)).unwrap();
         assert_eq!(seen, rows.iter().map(|r| r.batch).collect::<Vec<_>>());
         assert!(seen.windows(2).all(|pair| pair[1] == STEP * pair[0]), "{seen:?}");
         assert!(rows.iter().filter(|r| r.knee == Some(true)).count() <= 1);

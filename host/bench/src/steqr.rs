@@ -7,9 +7,9 @@ use batchlas::measure::Arm;
 use batchlas::ops::Target;
 use batchlas::ops::steqr::{Decided, Options, Problem};
 use batchlas::routes::{Kind, Pin};
-use batchlas::{Batch, DeviceBatch, DeviceBuffer, Jobz, Layout, Queue, Real, Result, Uplo};
+use batchlas::{Batch, DeviceBatch, DeviceBuffer, Jobz, Queue, Real, Result, Uplo};
 
-use crate::cell::{self, Cell, DISTINCT, looked_at, seed};
+use crate::cell::{self, Cell, DISTINCT, looked_at, repeated, seed};
 use crate::classes::tridiagonal::{self, Tridiagonal};
 use crate::race::{Contender, Entry, Measured, limit};
 use crate::random::Random;
@@ -18,7 +18,6 @@ use crate::reference;
 /// The diagonals as they were, and where they are solved.
 pub(crate) struct Field<T: Real> {
     cell: Cell,
-    layout: Layout,
     diagonals: DeviceBuffer<T>,
     couplings: DeviceBuffer<T>,
     work: RefCell<Work<T>>,
@@ -43,10 +42,8 @@ impl<T: Real> Field<T> {
             (0..batch.min(DISTINCT)).map(|_| tridiagonal::random(&mut random, n)).collect();
         let (d, e) = rounded(kinds.iter());
         let width = n.saturating_sub(1);
-        let repeated =
-            |few: &[T], width: usize| -> Vec<T> { few.iter().copied().cycle().take(width * batch).collect() };
-        let diagonals = queue.upload(&repeated(&d, n))?;
-        let couplings = queue.upload(&repeated(&e, width))?;
+        let diagonals = queue.upload(&repeated(&d, n * batch))?;
+        let couplings = queue.upload(&repeated(&e, width * batch))?;
         let items = looked_at(n, batch);
         let (d, e) = rounded::<T>(items.iter().map(|item| &kinds[item % kinds.len()]));
         let exact = reference::tridiagonal_in_double(n, &d, &e)?;
@@ -57,7 +54,7 @@ impl<T: Real> Field<T> {
             q: (jobz == Jobz::V).then(vectors).transpose()?,
             status: queue.alloc(batch)?,
         });
-        Ok(Field { cell: *cell, layout, diagonals, couplings, work, items, sample, exact })
+        Ok(Field { cell: *cell, diagonals, couplings, work, items, sample, exact })
     }
 }
 
@@ -125,9 +122,7 @@ impl<T: Real> Contender for Route<'_, T> {
         let Some(q) = work.q.as_ref().filter(|_| failed == 0) else {
             return Ok(Measured { failed, value_error, ..Measured::default() });
         };
-        let vectors = queue.download(q.buffer())?;
-        let at = |k: usize, i: usize, j: usize| vectors[field.layout.offset(field.items[k], i, j)];
-        let vectors = Batch::from_fn(n, n, field.items.len(), at);
+        let vectors = cell::items_of(queue, q, &field.items)?;
         let quality = check::quality_of(&field.sample, Uplo::Lower, &values, &vectors)?;
         Ok(Measured {
             failed,

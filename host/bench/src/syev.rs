@@ -7,9 +7,9 @@ use batchlas::measure::Arm;
 use batchlas::ops::Target;
 use batchlas::ops::syev::{Decided, Problem};
 use batchlas::routes::{Kind, Pin};
-use batchlas::{Batch, DeviceBatch, DeviceBuffer, Jobz, Layout, Queue, Result, Scalar, Uplo};
+use batchlas::{Batch, DeviceBatch, DeviceBuffer, Jobz, Queue, Result, Scalar, Uplo};
 
-use crate::cell::{self, Cell, DISTINCT, looked_at, seed};
+use crate::cell::{self, Cell, DISTINCT, looked_at, repeated, seed};
 use crate::matrix::Matrix;
 use crate::race::{Contender, Entry, Measured, limit};
 use crate::random::Random;
@@ -18,7 +18,6 @@ use crate::reference;
 /// The matrices as they were, and where they are solved.
 pub(crate) struct Field<T: Scalar> {
     cell: Cell,
-    layout: Layout,
     /// In the cell's layout.
     pristine: DeviceBuffer<T>,
     work: RefCell<Work<T>>,
@@ -41,7 +40,7 @@ impl<T: Scalar> Field<T> {
         let mut random = Random::new(seed(n));
         let kinds: Vec<Matrix> = (0..batch.min(DISTINCT)).map(|_| random.hermitian(n)).collect();
         let distinct: Batch<T> = rounded(&kinds);
-        let whole = Batch::from_fn(n, n, batch, |item, i, j| distinct.get(item % distinct.batch(), i, j));
+        let whole = Batch::from_col_major(repeated(distinct.as_slice(), n * n * batch), n, n, batch)?;
         let pristine = DeviceBatch::upload_as(queue, &whole, layout)?.into_buffer();
         drop(whole);
         let items = looked_at(n, batch);
@@ -53,7 +52,7 @@ impl<T: Scalar> Field<T> {
             w: queue.alloc(n * batch)?,
             status: queue.alloc(batch)?,
         });
-        Ok(Field { cell: *cell, layout, pristine, work, items, sample, exact })
+        Ok(Field { cell: *cell, pristine, work, items, sample, exact })
     }
 }
 
@@ -110,9 +109,7 @@ impl<T: Scalar> Contender for Route<'_, T> {
         if field.cell.jobz == Jobz::N || failed > 0 {
             return Ok(Measured { failed, value_error, ..Measured::default() });
         }
-        let vectors = queue.download(work.a.buffer())?;
-        let at = |k: usize, i: usize, j: usize| vectors[field.layout.offset(field.items[k], i, j)];
-        let vectors = Batch::from_fn(n, n, field.items.len(), at);
+        let vectors = cell::items_of(queue, &work.a, &field.items)?;
         let quality = check::quality_of(&field.sample, Uplo::Lower, &values, &vectors)?;
         Ok(Measured {
             failed,

@@ -4,6 +4,7 @@ mod accuracy;
 mod bench;
 mod compare;
 mod tridiagonal;
+mod tune;
 
 use std::path::PathBuf;
 
@@ -16,6 +17,7 @@ pub use accuracy::AccuracyArgs;
 pub use bench::BenchArgs;
 pub use compare::CompareArgs;
 pub use tridiagonal::EighTridiagonalArgs;
+pub use tune::TuneArgs;
 
 /// Batched symmetric and Hermitian eigenproblems on CPUs and NVIDIA GPUs
 #[derive(Debug, Parser)]
@@ -31,8 +33,8 @@ Exit status:
   0  done
   1  usage, input, output or device error: one message on stderr, nothing written
   3  some items failed, or --check found a residual or an orthogonality above 10;
-     results and statuses are written; bench and accuracy: a wrong result of ours
-  4  compare flagged a difference
+     results and statuses are written; bench, accuracy and tune: a wrong result of ours
+  4  compare flagged a difference; tune --verify: the table's choices are too slow
 
 Environment (an empty value counts as unset, one that makes no sense is an error):
   BATCHLAS_SYEV_ROUTE        pins the family of eigh as --route does; --route wins
@@ -68,6 +70,8 @@ pub enum Command {
     Accuracy(AccuracyArgs),
     /// What differs between two runs of bench or accuracy, or two captures of routes
     Compare(CompareArgs),
+    /// Measure every family at every shape and write the route table that follows
+    Tune(TuneArgs),
 }
 
 /// `batchlas eigh`

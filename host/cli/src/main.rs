@@ -36,6 +36,7 @@ fn main() -> ExitCode {
         Command::Bench(args) => commands::bench::run(&args),
         Command::Accuracy(args) => commands::accuracy::run(&args),
         Command::Compare(args) => commands::compare::run(&args),
+        Command::Tune(args) => commands::tune::run(&args),
     };
     done.unwrap_or_else(|failure| fail(&failure))
 }

@@ -11,7 +11,9 @@ use common::Lab;
 fn every_command_explains_itself() {
     let lab = Lab::new();
     let top = lab.run("--help").ok().stdout;
-    for command in ["eigh", "eigh-tridiagonal", "info", "kernels", "routes"] {
+    for command in
+        ["eigh", "eigh-tridiagonal", "info", "kernels", "routes", "bench", "accuracy", "compare", "tune"]
+    {
         assert!(top.contains(command));
         let help = lab.run(&format!("{command} --help")).ok().stdout;
         assert!(help.contains("Usage: batchlas") && help.contains("Examples:"), "{help}");
@@ -65,9 +67,17 @@ fn help_and_documentation_list_every_variable() {
 fn info_names_devices_modules_and_tables() {
     let lab = Lab::new();
     let text = lab.run("info").ok().stdout;
-    for word in
-        ["cpu", "simt", "driver", "tool chain", "syev_cta_f32", "syev.sm_90", "steqr.sm_90", "cuSOLVER"]
-    {
+    for word in [
+        "cpu",
+        "simt",
+        "driver",
+        "tool chain",
+        "syev_cta_f32",
+        "syev.sm_90",
+        "steqr.sm_90",
+        "cuSOLVER",
+        "cuBLAS",
+    ] {
         assert!(text.contains(word), "'{word}' is not in {text}");
     }
     let json = lab.run("info --json").ok().json();
@@ -106,6 +116,43 @@ fn routes_show_row_candidates_and_decision() {
     let pinned = [("BATCHLAS_SYEV_ROUTE", "cta")];
     let json = lab.run_with("routes syev --dtype f32 --n 16 --batch 4096 --json", &pinned).ok().json();
     assert!(json["decision"].as_str().unwrap().starts_with("cta"), "{json}");
+}
+
+/// The rules that the table of sm_89 was transcribed from, as the command shows them: unfiltered.
+#[test]
+fn routes_of_sm_89_are_the_published_rules() {
+    let lab = Lab::new();
+    let ask = |dtype: &str, jobz: &str, n: usize| {
+        let ask =
+            format!("routes syev --arch sm_89 --dtype {dtype} --jobz {jobz} --n {n} --batch 4096 --json");
+        lab.run(&ask).ok().json()
+    };
+    for (dtype, jobz, firsts) in [
+        (
+            "f32",
+            "V",
+            &[(8, "jacobi"), (9, "cta_fused"), (64, "blocked"), (448, "blocked"), (449, "two_stage")][..],
+        ),
+        ("f32", "V", &[(1025, "vendor")]),
+        ("f64", "V", &[(16, "jacobi"), (448, "blocked"), (449, "vendor")]),
+        ("c32", "V", &[(8, "cta_fused"), (9, "cta"), (512, "blocked"), (513, "vendor")]),
+        ("c64", "V", &[(24, "cta"), (25, "vendor"), (256, "blocked"), (257, "vendor")]),
+        ("f32", "N", &[(320, "blocked"), (321, "two_stage")]),
+        ("f64", "N", &[(320, "blocked"), (321, "two_stage")]),
+        ("c32", "N", &[(320, "blocked"), (321, "two_stage")]),
+        ("c64", "N", &[(320, "blocked"), (321, "two_stage")]),
+    ] {
+        for (n, first) in firsts {
+            let json = ask(dtype, jobz, *n);
+            assert_eq!(json["candidates"][0], *first, "{dtype} {jobz} n={n}: {json}");
+            assert_eq!(json["arch"], "sm_89");
+        }
+    }
+    let json = ask("c64", "V", 25);
+    assert_eq!(json["candidates"][1], "cta", "{json}");
+    let json = ask("f32", "V", 2000);
+    assert_eq!(json["decision"], "vendor", "it counts as present: {json}");
+    assert_eq!(json["refused"]["two_stage"], "not built yet", "listed, and its reason told: {json}");
 }
 
 #[test]

@@ -34,7 +34,9 @@ impl Family for Vendor {
         let plan = vendor_plan(problem, params)?;
         // What the routine itself asks for is known to the library on the device only.
         let workspace_bytes = plan.own_bytes();
-        Ok(Plan { problem: *problem, family: self.name(), params: params.clone(), workspace_bytes })
+        let mut params = params.clone();
+        params.set_word(0, routine(&params).word());
+        Ok(Plan { problem: *problem, family: self.name(), params, workspace_bytes })
     }
 
     fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {

@@ -215,7 +215,11 @@ fn text(info: &Info) -> String {
     for vendor in &info.vendor {
         let _ = match (&vendor.path, &vendor.version) {
             (Some(path), Some(version)) => {
-                writeln!(text, "  {} {version}, {path}, routines {}", vendor.name, vendor.routines.join(", "))
+                let routines = match &vendor.routines[..] {
+                    [] => "no routine used".to_owned(),
+                    all => format!("routines {}", all.join(", ")),
+                };
+                writeln!(text, "  {} {version}, {path}, {routines}", vendor.name)
             }
             _ => writeln!(text, "  {}: {}", vendor.name, vendor_problem(vendor, &info.driver)),
         };

@@ -11,6 +11,7 @@ pub mod kernels;
 mod report;
 pub mod routes;
 mod solve;
+pub mod tune;
 
 use std::io::{self, Write};
 

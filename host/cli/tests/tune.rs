@@ -1,0 +1,137 @@
+//! `tune` as a user meets it, on the cpu: the whole way, without a choice to make.
+
+mod common;
+
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use common::Lab;
+use serde_json::Value;
+
+const RUN: &str = "tune syev --device cpu --arch sm_90 --dtype f32 --n 3,5 --batch 1024,2048 --rounds 300 --seconds 0.2 \
+                   -o syev.sm_90.txt --plot gain.svg";
+const JOURNAL: &str = "syev.sm_90.journal.jsonl";
+
+/// Names of the journal's cells, in its order.
+fn cells(lab: &Lab) -> Vec<String> {
+    let text = std::fs::read_to_string(lab.path(JOURNAL)).unwrap_or_default();
+    let cell = |line: &str| Some(serde_json::from_str::<Value>(line).ok()?.get("cell")?.as_str()?.to_owned());
+    text.lines().filter_map(cell).collect()
+}
+
+/// Starts a run and kills it once its journal has some cells.
+fn kill_in_the_middle(lab: &Lab, at_least: usize) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_batchlas"));
+    command
+        .current_dir(lab.path("."))
+        .args(RUN.split_whitespace())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut child = command.spawn().unwrap();
+    let start = Instant::now();
+    while cells(lab).len() < at_least {
+        assert!(child.try_wait().unwrap().is_none(), "it ended before it could be killed");
+        assert!(start.elapsed() < Duration::from_secs(120), "no cell is done");
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn a_killed_run_goes_on_and_its_table_reads_back() {
+    let lab = Lab::new();
+    kill_in_the_middle(&lab, 2);
+    let finished = cells(&lab);
+    assert!(finished.len() < 8 && !lab.path("syev.sm_90.txt").exists(), "{finished:?}");
+    let text = std::fs::read_to_string(lab.path(JOURNAL)).unwrap();
+    let kept = &text[..=text.rfind("{\"kind\":\"cell\"").unwrap()];
+    std::fs::write(lab.path(JOURNAL), text.clone() + "{\"op\":\"syev\",\"dty").unwrap();
+
+    let run = lab.run(RUN).ok();
+    assert!(
+        run.stderr.contains(&format!("{} of 8 cells are in the journal", finished.len())),
+        "{}",
+        run.stderr
+    );
+    assert!(run.stdout.contains("8 of 8 cells take another family"), "{}", run.stdout);
+    let whole = std::fs::read_to_string(lab.path(JOURNAL)).unwrap();
+    assert!(whole.starts_with(kept), "finished cells are as they were");
+    let all = cells(&lab);
+    assert_eq!(all.len(), 8, "each cell once: {all:?}");
+    assert_eq!((&all[..finished.len()], all[7].as_str()), (&finished[..], "f32 N n=5 batch=2048"));
+    assert!(std::fs::read_to_string(lab.path("gain.svg")).unwrap().contains("Gain over the table in place"));
+
+    let table = std::fs::read_to_string(lab.path("syev.sm_90.txt")).unwrap();
+    for line in ["device: cpu\n", "status: provisional\n", "arch: sm_90\n", "rounds in 0.2 s"] {
+        assert!(table.contains(line), "{line}: {table}");
+    }
+    let folder = lab.path(".").display().to_string();
+    let env = [("BATCHLAS_TUNED_DIR", folder.as_str())];
+    let route = lab.run_with("routes syev --dtype f32 --n 5 --batch 2048 --json", &env).ok().json();
+    assert_eq!((&route["row"]["n"], &route["row"]["batch"]), (&5.into(), &2048.into()), "{route}");
+    assert_eq!(route["candidates"][0], "cpu");
+    assert_ne!(route["decision"], "cpu", "on a GPU the family cpu cannot run");
+    let other = lab.run_with("routes syev --dtype f64 --n 5 --batch 2048 --json", &env).ok().json();
+    assert_ne!(other["candidates"][0], "cpu", "other rows are those of the table in place");
+
+    // Nothing is left to measure: the same table again.
+    lab.run(RUN).ok();
+    assert_eq!(std::fs::read_to_string(lab.path("syev.sm_90.txt")).unwrap(), table);
+    assert_eq!(std::fs::read_to_string(lab.path(JOURNAL)).unwrap(), whole);
+
+    // Another grid is another run, and the journal stays.
+    lab.run(&RUN.replace("3,5", "3,6")).refused("n is 3 5 there, 3 6 now");
+    let env = [("BATCHLAS_TUNED_DIR", folder.as_str())];
+    lab.run_with(RUN, &env).refused("table in place is tuned/syev.sm_90.txt");
+    assert_eq!(std::fs::read_to_string(lab.path(JOURNAL)).unwrap(), whole);
+    // It is a run of bench to whoever compares.
+    assert!(lab.run(&format!("compare {JOURNAL} {JOURNAL}")).ok().stdout.contains("8 pairs, 0 flagged"));
+}
+
+#[test]
+fn saturation_has_a_row_and_steqr_a_table() {
+    let lab = Lab::new();
+    let run = "tune steqr --device cpu --arch sm_90 --dtype f64 --jobz N --n 4 --batch 16,auto --rounds 3 \
+               --seconds 0.01 --memory 64M -o t.txt --journal j.jsonl";
+    let run = lab.run(run).ok();
+    assert!(run.stdout.contains("f64 N n=4 batch=16 "), "{}", run.stdout);
+    let table = std::fs::read_to_string(lab.path("t.txt")).unwrap();
+    assert!(table.contains("op: steqr\n") && table.contains("batches 16 saturation"), "{table}");
+    assert!(std::fs::read_to_string(lab.path("j.jsonl")).unwrap().contains("f64 N n=4 batch=auto"));
+}
+
+#[test]
+fn verify_holds_auto_against_the_pinned_families() {
+    let lab = Lab::new();
+    let run = lab.run(
+        "tune syev --verify --device cpu --arch sm_90 --dtype f32 --n 3,4 --batch 64 --jobz V --rounds 5 --plot r.svg",
+    );
+    assert!(run.stdout.contains("auto over the fastest pinned family: "), "{} {}", run.stdout, run.stderr);
+    assert!(run.stdout.contains("geometric mean"), "{}", run.stdout);
+    // Two arms of one family differ by noise alone, which a shared machine has plenty of.
+    let passed = !run.stdout.contains("NOT passed");
+    assert_eq!(run.code, if passed { 0 } else { 4 }, "{}", run.stdout);
+    assert_eq!(lab.files(), ["r.svg"], "no table and no journal");
+}
+
+#[test]
+fn what_cannot_be_tuned_is_one_line() {
+    let lab = Lab::new();
+    let cpu = "--device cpu --arch sm_90 --dtype f32 --n 3 --batch 8";
+    lab.run("tune syev --device simt -o t.txt").refused("no times to tune by");
+    lab.run("tune syev --device cpu -o t.txt").refused("--arch sm_90 names the table");
+    lab.run(&format!("tune syev {cpu}")).refused("--output");
+    lab.run(&format!("tune syev {cpu} -o t.csv")).refused(".txt");
+    lab.run(&format!("tune syev {cpu} -o t.txt --journal j.json")).refused(".jsonl");
+    lab.run(&format!("tune syev {cpu} -o t.txt --routes ctx")).refused("'ctx'");
+    lab.run("tune syev --device cpu --arch sm_90 --n 0,3 -o t.txt").refused("at least 1");
+    lab.run("tune steqr --device cpu --arch sm_90 --dtype c32 -o t.txt").refused("real types");
+    lab.run("tune gemm -o t.txt").refused("syev, steqr");
+    assert!(lab.files().is_empty(), "{:?}", lab.files());
+    lab.run(&format!("tune syev {cpu} -o t.txt --memory 1K")).refused("are allowed");
+    lab.write("notes.jsonl", b"my notes\n");
+    lab.run(&format!("tune syev {cpu} -o t.txt --journal notes.jsonl")).refused("is no journal");
+    assert_eq!(std::fs::read(lab.path("notes.jsonl")).unwrap(), b"my notes\n");
+    assert!(!lab.path("t.txt").exists());
+}
