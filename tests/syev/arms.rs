@@ -40,10 +40,9 @@ impl Arm {
         !self.is_vendor()
     }
 
-    /// Whether an eigenvalue that overflows leaves the rest of its item right: `cta` hands the tridiagonal matrix
-    /// from launch to launch at the input's scale, and the vendor's routines promise nothing.
+    /// Whether an eigenvalue that overflows leaves the rest of its item right: the vendor's routines promise nothing.
     pub fn keeps_overflow(&self) -> bool {
-        self.route != "cta" && !self.is_vendor()
+        !self.is_vendor()
     }
 
     /// Whether small eigenvalues of graded positive definite input are accurate relative to themselves.

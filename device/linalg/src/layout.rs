@@ -33,11 +33,6 @@ pub const fn sytrd_elements(lanes: usize) -> usize {
     crate::load::staging_elements(lanes) + 2 * lanes
 }
 
-/// Shared elements a tile of `syev_cta`: the basis, and a vector.
-pub const fn syev_elements(lanes: usize) -> usize {
-    lanes * lanes + lanes
-}
-
 /// Shared elements a tile of the `steqr_cta` kernels with vectors: the basis.
 pub const fn steqr_elements(lanes: usize) -> usize {
     lanes * lanes

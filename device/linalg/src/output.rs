@@ -156,6 +156,7 @@ pub fn phase_factor<T: Scalar>(x: T) -> T {
     if !T::COMPLEX {
         return T::from_real(one.copysign(x.re()));
     }
-    let inverse = one / x.abs_sq_add(<T::Real as Real>::ZERO).sqrt();
-    T::from_parts(x.re() * inverse, -(x.im() * inverse))
+    // Of a unit vector's largest component: the square is normal. A root and a division would be calls.
+    let inverse = x.abs_sq_add(<T::Real as Real>::ZERO).rsqrt();
+    T::from_parts(inverse.times(x.re()), -inverse.times(x.im()))
 }

@@ -2,7 +2,7 @@
 
 use crate::layout::Items;
 use crate::reflector::{Reflector, larfg};
-use crate::rows::row_of;
+use crate::rows::{SharedRows, row_of};
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 
@@ -259,27 +259,45 @@ pub fn needs_reflector<T: Scalar>(k: u32, n: u32) -> bool {
     k + rows_below < n
 }
 
-/// Rows of `Q = H_0 H_1 ...`, built factor by factor, `R` a lane.
+/// Rows of `Q = H_0 H_1 ...`, built factor by factor, `R` a lane, the last `S` of them in shared memory.
 ///
 /// Slot `j` holds column `k + j` modulo `P`, where `k` is the number of factors so far: as in [`Rows`].
 #[derive(Clone, Copy, Debug)]
-pub struct BasisRows<T, const P: usize, const R: usize> {
-    /// This lane's rows.
+pub struct BasisRows<T, const P: usize, const R: usize, const S: usize> {
+    /// This lane's rows; the last `S` are not in use.
     pub slots: [[T; P]; R],
+    /// Slots of the last `S` rows.
+    pub shared: SharedRows<T>,
 }
 
-impl<T: Scalar, const P: usize, const R: usize> BasisRows<T, P, R> {
+impl<T: Scalar, const P: usize, const R: usize, const S: usize> BasisRows<T, P, R, S> {
     /// Rows of the identity of order `n`.
     #[inline(always)]
-    pub fn identity(tile: Tile, n: u32) -> Self {
-        let mut slots = [[T::ZERO; P]; R];
+    pub fn identity(tile: Tile, n: u32, shared: SharedRows<T>) -> Self {
+        let mut rows = BasisRows { slots: [[T::ZERO; P]; R], shared };
         for r in 0..R {
             let row = row_of(tile, r);
             for c in 0..P {
-                slots[r][c] = if row as usize == c && row < n { T::ONE } else { T::ZERO };
+                let x = if row as usize == c && row < n { T::ONE } else { T::ZERO };
+                rows.set(r, c, x);
             }
         }
-        BasisRows { slots }
+        rows
+    }
+
+    /// Slot `j` of row `r`.
+    #[inline(always)]
+    fn get(&self, r: usize, j: usize) -> T {
+        if r < R - S { self.slots[r][j] } else { self.shared.get((r + S - R) as u32, j as u32) }
+    }
+
+    #[inline(always)]
+    fn set(&mut self, r: usize, j: usize, x: T) {
+        if r < R - S {
+            self.slots[r][j] = x;
+        } else {
+            self.shared.set((r + S - R) as u32, j as u32, x);
+        }
     }
 
     /// Multiplies by `I - tau v v^H` from the right; `v` in shared memory, slot `j` for column `k + 1 + j`.
@@ -287,53 +305,117 @@ impl<T: Scalar, const P: usize, const R: usize> BasisRows<T, P, R> {
     /// Each row is touched by itself, so lanes share only `v`.
     #[inline(always)]
     pub fn apply(&mut self, tile: Tile, v: Shared<T>, tau: T) {
-        let mut partial = [[T::ZERO; 4]; R];
-        for start in (0..P).step_by(4) {
-            let v4 = v.get_array::<4>(start as u32);
+        if S == 0 {
+            self.apply_some::<R>(tile, 0, v, tau);
+        } else {
+            // One by one: where rows share registers with memory, sums of all would not fit beside them.
             for r in 0..R {
+                self.apply_some::<1>(tile, r, v, tau);
+            }
+        }
+    }
+
+    /// The same for `W` rows from row `from` on.
+    #[inline(always)]
+    fn apply_some<const W: usize>(&mut self, tile: Tile, from: usize, v: Shared<T>, tau: T) {
+        let mut partial = [[T::ZERO; 4]; W];
+        for start in (0..P).step_by(4) {
+            if S > 0 {
+                // Or the compiler loads all of the rows in memory ahead, and spills.
+                tile.sync();
+            }
+            let v4 = v.get_array::<4>(start as u32);
+            for r in 0..W {
                 for c in 0..4 {
-                    partial[r][c] = self.slots[r][(start + c + 1) % P].mul_add(v4[c], partial[r][c]);
+                    partial[r][c] = self.get(from + r, (start + c + 1) % P).mul_add(v4[c], partial[r][c]);
                 }
             }
         }
-        let mut factor = [T::ZERO; R];
-        let mut first = [T::ZERO; R];
-        for r in 0..R {
+        let mut factor = [T::ZERO; W];
+        let mut first = [T::ZERO; W];
+        for r in 0..W {
             let sum = (partial[r][0] + partial[r][1]) + (partial[r][2] + partial[r][3]);
             factor[r] = -tau.mul(sum);
-            first[r] = self.slots[r][0];
+            first[r] = self.get(from + r, 0);
         }
         fence_wide::<T>(tile, P * R);
         for start in (0..P).step_by(4) {
+            if S > 0 {
+                // Or the compiler loads all of the rows in memory ahead, and spills.
+                tile.sync();
+            }
             let v4 = v.get_array::<4>(start as u32);
-            for r in 0..R {
+            for r in 0..W {
                 for c in 0..4 {
                     let j = start + c;
-                    let old = if j + 1 < P { self.slots[r][(j + 1) % P] } else { first[r] };
-                    self.slots[r][j] = factor[r].mul_add(v4[c].conj(), old);
+                    let old = if j + 1 < P { self.get(from + r, (j + 1) % P) } else { first[r] };
+                    self.set(from + r, j, factor[r].mul_add(v4[c].conj(), old));
                 }
+            }
+        }
+    }
+
+    /// Puts column `c` of the basis in slot `c`, where the last `n` columns of `P` are those of `Q`; in reverse order,
+    /// and then the first `n`, where the tile's matrix is `reversed`.
+    #[inline(always)]
+    pub fn order(&mut self, reversed: bool) {
+        for r in 0..R - S {
+            let slots = self.slots[r];
+            for c in 0..P / 2 {
+                // Pairs, so that the exchange needs no second row of registers.
+                let (low, high) = (slots[c + 1], slots[(P - c) % P]);
+                self.slots[r][c] = select(reversed, high, low);
+                self.slots[r][P - 1 - c] = select(reversed, low, high);
+            }
+        }
+        for s in 0..S as u32 {
+            if reversed {
+                let mut c = 1;
+                while 2 * c < P as u32 {
+                    let (low, high) = (self.shared.get(s, c), self.shared.get(s, P as u32 - c));
+                    self.shared.set(s, c, high);
+                    self.shared.set(s, P as u32 - c, low);
+                    c += 1;
+                }
+            } else {
+                let first = self.shared.get(s, 0);
+                let mut c = 0;
+                while c + 1 < P as u32 {
+                    self.shared.set(s, c, self.shared.get(s, c + 1));
+                    c += 1;
+                }
+                self.shared.set(s, P as u32 - 1, first);
             }
         }
     }
 }
 
+#[inline(always)]
+fn select<T: Scalar>(condition: bool, yes: T, no: T) -> T {
+    let re = if condition { yes.re() } else { no.re() };
+    let im = if condition { yes.im() } else { no.im() };
+    T::from_parts(re, im)
+}
+
 /// This lane's rows of `Q = H_0 H_1 ...` after `n - 1` factors, from reflectors in memory: `v_k` below the
-/// subdiagonal of column `k`, its `tau` at `(k, k + 1)`. `vector` is `P` shared elements, aligned to 16 bytes.
+/// subdiagonal of column `k`, its `tau` at `(k, k + 1)`. `vector` is `P` shared elements, aligned to 16 bytes. `matrix`
+/// is called for each factor, so that no register has to hold the address meanwhile.
 ///
 /// A real matrix has one reflector less; the last factor is then the identity. Column `c` ends in slot
 /// `(c - n + 1) mod P`.
 #[inline(always)]
-pub fn form_q<T: Scalar, const P: usize, const R: usize>(
+pub fn form_q<T: Scalar, const P: usize, const R: usize, const S: usize>(
     tile: Tile,
-    matrix: GlobalMut<T>,
+    matrix: impl Fn() -> GlobalMut<T>,
     items: Items,
     vector: Shared<T>,
-) -> BasisRows<T, P, R> {
+    shared: SharedRows<T>,
+) -> BasisRows<T, P, R, S> {
     let ld = items.ld as usize;
-    let mut rows = BasisRows::<T, P, R>::identity(tile, items.n);
+    let mut rows = BasisRows::<T, P, R, S>::identity(tile, items.n, shared);
     let mut k = 0;
     while k + 1 < items.n {
-        let reflects = needs_reflector::<T>(k, items.n);
+        let (matrix, reflects) = (matrix(), needs_reflector::<T>(k, items.n));
         // Every lane reads the one tau; each row its own component.
         let tau = if reflects { matrix.get((k + 1) as usize * ld + k as usize) } else { T::ZERO };
         for r in 0..R {

@@ -1,12 +1,14 @@
 //! `cta`: one tile of a warp an item, n <= 32, in two launches and without workspace.
 //!
-//! `sytrd_cta` reduces in place, `syev_cta` solves and transforms back in place.
+//! `sytrd_cta` reduces in place, `syev_cta` chases and transforms back in place.
 
-use device_linalg::layout::{syev_elements, sytrd_elements};
+use device_linalg::layout::sytrd_elements;
 use kernels_small_syev::{syev_cta::syev_cta, sytrd_cta::sytrd_cta};
 
 use super::family::{Arrays, Family, Operands, Plan};
-use super::small::{self, KernelScalar, SWEEPS_PER_VALUE, Shape, config, for_lanes, submit, with_arrays};
+use super::small::{
+    self, KernelScalar, SWEEPS_PER_VALUE, Shape, block_shape, config, for_lanes, submit, with_arrays,
+};
 use super::{Jobz, Problem};
 use crate::error::Result;
 use crate::ops::Target;
@@ -34,35 +36,75 @@ impl Family for Cta {
         Ok(Plan { problem: *problem, family: self.name(), params, workspace_bytes: 0 })
     }
 
-    fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
-        let lanes = plan.problem.n.next_power_of_two().max(4);
+    fn launch(&self, queue: &Queue, plan: &Plan, mut operands: Operands<'_>) -> Result<()> {
+        let problem = &plan.problem;
         let warps = plan.params.get("warps").unwrap_or(1);
-        with_arrays!(operands, arrays => for_lanes!(lanes, P => match plan.problem.jobz {
-            Jobz::V => run::<_, P, true>(queue, &plan.problem, warps, arrays),
-            Jobz::N => run::<_, P, false>(queue, &plan.problem, warps, arrays),
-        }))
+        with_arrays!(&mut operands, arrays => for_lanes!(padded(problem.n, 4), P => match problem.jobz {
+            Jobz::V => reduce::<_, P, true>(queue, problem, warps, arrays),
+            Jobz::N => reduce::<_, P, false>(queue, problem, warps, arrays),
+        }))?;
+        // Rows a lane, and those of them in shared memory.
+        macro_rules! by_order {
+            ($arrays:ident, $at8:literal, $at16:literal + $shared16:literal, $at32:literal + $shared32:literal) => {
+                match padded(problem.n, 8) {
+                    8 => solve::<_, 8, $at8, 0>(queue, problem, $arrays),
+                    16 => solve::<_, 16, $at16, $shared16>(queue, problem, $arrays),
+                    _ => solve::<_, 32, $at32, $shared32>(queue, problem, $arrays),
+                }
+            };
+        }
+        match &mut operands {
+            Operands::F32(arrays) => by_order!(arrays, 2, 4 + 2, 4 + 2),
+            Operands::F64(arrays) => by_order!(arrays, 4, 4 + 2, 4 + 2),
+            Operands::C32(arrays) => by_order!(arrays, 2, 4 + 2, 2 + 1),
+            Operands::C64(arrays) => by_order!(arrays, 2, 1 + 0, 2 + 1),
+        }
     }
 }
 
-fn run<T: KernelScalar, const P: usize, const VECTORS: bool>(
+/// Lanes of `sytrd_cta`, or rows of the tiles of `syev_cta`, for an order.
+fn padded(n: usize, least: usize) -> usize {
+    n.next_power_of_two().max(least)
+}
+
+fn reduce<T: KernelScalar, const P: usize, const VECTORS: bool>(
     queue: &Queue,
     problem: &Problem,
     warps: u32,
-    arrays: Arrays<'_, T>,
+    arrays: &mut Arrays<'_, T>,
 ) -> Result<()> {
-    let Shape { n, ld, stride, batch, upper } = Shape::new(problem, &arrays)?;
+    let Shape { n, ld, stride, batch, upper } = Shape::new(problem, arrays)?;
     let block = 32 * warps;
     let items = block / P as u32;
-    let bytes = |elements: usize| items as usize * elements * size_of::<T>();
     let a = arrays.a.buffer_mut().view_mut();
     let (w, status) = (arrays.w.view_mut(), arrays.status.view_mut());
+    let call = sytrd_cta::call::<T, P, VECTORS>(a, w, status, n, ld, stride, batch, upper);
+    let bytes = items as usize * sytrd_elements(P) * size_of::<T>();
+    submit(queue, config(batch, items, block, bytes)?, call)
+}
 
-    let reduce = sytrd_cta::call::<T, P, VECTORS>(a, status, n, ld, stride, batch, upper);
-    submit(queue, config(batch, items, block, bytes(sytrd_elements(P)))?, reduce)?;
+fn solve<T: KernelScalar, const P: usize, const ROWS: usize, const SHARED: usize>(
+    queue: &Queue,
+    problem: &Problem,
+    arrays: &mut Arrays<'_, T>,
+) -> Result<()> {
+    match problem.jobz {
+        Jobz::V => solve_by::<T, P, ROWS, SHARED, true>(queue, problem, arrays),
+        Jobz::N => solve_by::<T, P, ROWS, SHARED, false>(queue, problem, arrays),
+    }
+}
 
-    let wilkinson = 0;
-    let solve =
-        syev_cta::call::<T, P, VECTORS>(a, w, status, n, ld, stride, batch, SWEEPS_PER_VALUE, wilkinson);
-    let basis = if VECTORS { bytes(syev_elements(P)) } else { 0 };
-    submit(queue, config(batch, items, block, basis)?, solve)
+fn solve_by<T: KernelScalar, const P: usize, const ROWS: usize, const SHARED: usize, const VECTORS: bool>(
+    queue: &Queue,
+    problem: &Problem,
+    arrays: &mut Arrays<'_, T>,
+) -> Result<()> {
+    let Shape { n, ld, stride, batch, .. } = Shape::new(problem, arrays)?;
+    let a = arrays.a.buffer_mut().view_mut();
+    let (w, status) = (arrays.w.view_mut(), arrays.status.view_mut());
+    let call =
+        syev_cta::call::<T, P, ROWS, SHARED, VECTORS>(a, w, status, n, ld, stride, batch, SWEEPS_PER_VALUE);
+    let shape = block_shape::<T>(P, ROWS, SHARED);
+    let (items, threads) = (shape.matrices() as u32, shape.threads() as u32);
+    submit(queue, config(batch, items, threads, shape.shared_bytes())?, call)
 }

@@ -1,9 +1,9 @@
 //! `cta_fused`: the whole problem in one launch, n <= 32, without workspace.
 
-use kernels_small_syev::syev_cta_fused::{matrices, shared_bytes, syev_cta_fused, threads};
+use kernels_small_syev::syev_cta_fused::syev_cta_fused;
 
 use super::family::{Arrays, Family, Operands, Plan};
-use super::small::{self, KernelScalar, SWEEPS_PER_VALUE, Shape, config, submit};
+use super::small::{self, KernelScalar, SWEEPS_PER_VALUE, Shape, block_shape, config, submit};
 use super::{Jobz, Problem};
 use crate::error::Result;
 use crate::ops::Target;
@@ -84,7 +84,7 @@ fn run<T: KernelScalar, const P: usize, const ROWS: usize, const VECTORS: bool>(
         upper,
         SWEEPS_PER_VALUE,
     );
-    let (scalar, real) = (size_of::<T>(), size_of::<<T as crate::Scalar>::Real>());
-    let (items, block) = (matrices(P, ROWS, scalar) as u32, threads(P, ROWS, scalar) as u32);
-    submit(queue, config(batch, items, block, shared_bytes(P, ROWS, scalar, real))?, call)
+    let shape = block_shape::<T>(P, ROWS, 0);
+    let (items, threads) = (shape.matrices() as u32, shape.threads() as u32);
+    submit(queue, config(batch, items, threads, shape.shared_bytes())?, call)
 }

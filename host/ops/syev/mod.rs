@@ -11,9 +11,7 @@
 //! of the diagonal are not read.
 //!
 //! An eigenvalue beyond the type's range is an infinity with status 0; see
-//! [`Status`](crate::Status). The family `cta` is the exception: it hands the
-//! tridiagonal matrix from launch to launch at the input's scale, so that an
-//! item with such a value is wrong. Scale such input down.
+//! [`Status`](crate::Status).
 
 mod cpu;
 #[cfg(feature = "kernels")]

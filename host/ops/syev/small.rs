@@ -1,5 +1,7 @@
 //! What the families for n <= 32 share.
 
+use kernels_small_syev::resident::Shape as BlockShape;
+
 use super::Problem;
 use super::family::Arrays;
 use crate::error::Result;
@@ -35,6 +37,11 @@ impl Shape {
 /// Whether a family of one warp at most an item can run.
 pub(super) fn can_run(problem: &Problem, target: &Target, max_n: usize) -> std::result::Result<(), String> {
     tiles::can_run(problem.n, target, max_n)
+}
+
+/// The shape of a block of `syev_cta` and `syev_cta_fused`.
+pub(super) fn block_shape<T: Scalar>(p: usize, rows: usize, shared: usize) -> BlockShape {
+    BlockShape { p, rows, shared, scalar_bytes: size_of::<T>(), real_bytes: size_of::<T::Real>() }
 }
 
 /// Runs `f` on the arrays with their type.

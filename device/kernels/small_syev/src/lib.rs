@@ -10,6 +10,7 @@
 // Index loops: an iterator by value would put a register array into local memory.
 #![allow(clippy::needless_range_loop)]
 
+pub mod resident;
 pub mod syev_cta;
 pub mod syev_cta_fused;
 pub mod syev_jacobi;

@@ -1,40 +1,59 @@
-//! `syev_cta`: tridiagonal solve and back-transformation after `sytrd_cta`.
+//! `syev_cta`: tridiagonal solve and back-transformation after `sytrd_cta`, chase and application decoupled.
 
-use cuda_std::partition::Tile;
+use crate::resident::{self, Arrays, BlockMemory, Problem, Reduction};
 use cuda_std::prelude::*;
-use device_linalg::layout::{Items, item_index, syev_elements, tile_offset};
-use device_linalg::output::{Columns, ascending_position, write_nan};
-use device_linalg::reduce::form_q;
-use device_linalg::steqr_cta::{Explicit, Form, Nested, NoBasis, Options, SharedBasis, Shift, Tridiagonal};
+use device_linalg::layout::Items;
+use device_linalg::rows::row_of;
 
 /// Eigenvalues and vectors of the matrices that `sytrd_cta` reduced.
 ///
 /// # Layout and shapes
 /// `a`: as `sytrd_cta` leaves it; overwritten by the eigenvectors, column by column (`VECTORS`), else only read.
-/// `w`: `batch * n` eigenvalues, ascending. `status`: `batch` elements; -1 on entry marks an item without a
-/// result; on return otherwise the number of off-diagonals that did not converge. Outputs of an item whose status is not
-/// 0 are NaN.
+/// `w`: `batch * n` eigenvalues, ascending; on entry the first of an item holds its scale. `status`: `batch` elements; -1
+/// on entry marks an item without a result; on return otherwise the number of off-diagonals that did not converge.
+/// Outputs of an item whose status is not 0 are NaN.
 ///
 /// # Lanes
-/// `P` lanes an item, lane = row. Any number of items a block.
+/// Warp 0 chases: its lane `m` the tridiagonal matrix of the block's item `m`. Behind it `P / ROWS` lanes an item hold
+/// `ROWS` rows of the basis each, `SHARED` of them in shared memory and the others in registers: no reduction has to fit
+/// beside them, so more items are in flight than in `syev_cta_fused`.
 ///
 /// # Shared memory
-/// [`syev_elements`] elements an item: the basis, and one vector. None for values only.
+/// [`Shape::shared_bytes`](resident::Shape::shared_bytes): a vector and rows of the bases; diagonals, off-diagonals and
+/// the rotation log.
 ///
 /// # Synchronisation
-/// `sync_warp` of the tile; tiles of a warp diverge.
+/// `sync_warp` of the tile; a barrier between the roles once the tridiagonal matrices are there, and one a round of
+/// the chase. All threads stay to the end.
 ///
 /// # Numerics
-/// Implicit QL in the nested form. Each vector is scaled so that its component of largest modulus is real
-/// and positive, ties to the earliest row.
+/// As `syev_cta_fused`.
 ///
 /// # Safety
-/// The views cover the items; the launch gives the shared memory; blocks are whole warps.
+/// The views cover the items; the launch gives the shared memory and the threads of the [`Shape`](resident::Shape).
 ///
 /// # Source
-/// LAPACK's `dsteqr` and `dorgtr`; `docs/algorithms/steqr.md`.
-#[kernel(T = [f32, f64, c32, c64], P = [4, 8, 16, 32], VECTORS = [true, false], launch_bounds(128))]
-pub unsafe fn syev_cta<T: Scalar, const P: usize, const VECTORS: bool>(
+/// LAPACK's `dsteqr` and `zungtr`; decoupling: `docs/algorithms/steqr.md`.
+#[kernel(
+    group(T = [f32], P = [8], ROWS = [2], SHARED = [0], VECTORS = [true, false], launch_bounds(160, 4)),
+    group(T = [f64], P = [8], ROWS = [4], SHARED = [0], VECTORS = [true, false], launch_bounds(96, 4)),
+    group(T = [c32], P = [8], ROWS = [2], SHARED = [0], VECTORS = [true, false], launch_bounds(160, 3)),
+    group(T = [c64], P = [8], ROWS = [2], SHARED = [0], VECTORS = [true, false], launch_bounds(96, 4)),
+    group(T = [f32], P = [16], ROWS = [4], SHARED = [2], VECTORS = [true, false], launch_bounds(160, 4)),
+    group(T = [f64, c32], P = [16], ROWS = [4], SHARED = [2], VECTORS = [true, false], launch_bounds(160, 3)),
+    group(T = [c64], P = [16], ROWS = [1], SHARED = [0], VECTORS = [true, false], launch_bounds(160, 2)),
+    group(T = [f32], P = [32], ROWS = [4], SHARED = [2], VECTORS = [true, false], launch_bounds(288, 2)),
+    group(T = [f64], P = [32], ROWS = [4], SHARED = [2], VECTORS = [true, false], launch_bounds(192, 2)),
+    group(T = [c32], P = [32], ROWS = [2], SHARED = [1], VECTORS = [true, false], launch_bounds(256, 2)),
+    group(T = [c64], P = [32], ROWS = [2], SHARED = [1], VECTORS = [true, false], launch_bounds(256, 1))
+)]
+pub unsafe fn syev_cta<
+    T: Scalar,
+    const P: usize,
+    const ROWS: usize,
+    const SHARED: usize,
+    const VECTORS: bool,
+>(
     a: GlobalMut<T>,
     w: GlobalMut<T::Real>,
     status: GlobalMut<i32>,
@@ -43,68 +62,40 @@ pub unsafe fn syev_cta<T: Scalar, const P: usize, const VECTORS: bool>(
     stride: u64,
     batch: u64,
     sweeps_per_value: u32,
-    wilkinson: u32,
 ) {
-    let items = Items { n, ld, stride, batch };
-    let tile = Tile::native(P as u32);
-    let item = item_index(P as u32);
-    if item >= items.batch {
-        return;
-    }
-    let rank = tile.rank();
-    let matrix = a.at((item * items.stride) as usize);
-    let values = w.at(item as usize * n as usize);
-    if status.get(item as usize) < 0 {
-        write_nan::<T, VECTORS>(rank, matrix, values, items);
-        return;
-    }
-    // Lane 0 overwrites the status at the end.
-    tile.sync();
-
-    let mut rows = Tridiagonal { d: <T::Real as Real>::ZERO, e: <T::Real as Real>::ZERO };
-    if rank < n {
-        rows.d = matrix.get(rank as usize * ld as usize + rank as usize).re();
-    }
-    if rank + 1 < n {
-        // Row rank + 1 of column rank: written by the lane above in the launch before.
-        rows.e = matrix.get(rank as usize * ld as usize + rank as usize + 1).re();
-    }
-    let options = Options { max_sweeps: n * sweeps_per_value, shift: Shift::from_u32(wilkinson) };
-
-    let (unconverged, columns) = if VECTORS {
-        let tiles = thread::block_dim_x() as usize / P;
-        let offset = tile_offset(P as u32, syev_elements(P));
-        // SAFETY: the launch gives syev_elements an item.
-        let shared = unsafe { dynamic_shared_mem::<T>(0, tiles * syev_elements(P)) }.at(offset);
-        store_q::<T, P>(tile, matrix, items, shared);
-        let basis = SharedBasis { row: shared.at(rank), ld: P as u32 };
-        let unconverged = Nested::solve::<_, Explicit, _>(tile, n, &mut rows, basis, options);
-        tile.sync();
-        (unconverged, Some(Columns { first: shared, ld: P as u32 }))
-    } else {
-        (Nested::solve::<_, Explicit, _>(tile, n, &mut rows, NoBasis, options), None)
-    };
-
-    let position = ascending_position(tile, n, rows.d);
-    if let Some(columns) = columns {
-        columns.write::<P>(tile, matrix, items, position, unconverged == 0);
-    }
-    if unconverged != 0 {
-        write_nan::<T, VECTORS>(rank, matrix, values, items);
-    } else if rank < n {
-        values.set(position as usize, rows.d);
-    }
-    if rank == 0 {
-        status.set(item as usize, unconverged as i32);
-    }
+    let (arrays, items) = (Arrays { a, w, status }, Items { n, ld, stride, batch });
+    resident::solve::<T, P, ROWS, SHARED, VECTORS>(arrays, items, sweeps_per_value, |block, problem| {
+        read(block, problem, arrays)
+    });
 }
 
-/// Leaves row `rank` of `Q` in shared memory, column by column.
+/// The tile's tridiagonal matrix, as `sytrd_cta` left it.
 #[inline(always)]
-fn store_q<T: Scalar, const P: usize>(tile: Tile, matrix: GlobalMut<T>, items: Items, shared: Shared<T>) {
-    let rows = form_q::<T, P, 1>(tile, matrix, items, shared.at((P * P) as u32));
-    for slot in 0..P {
-        let column = (slot as u32 + items.n - 1) & (P as u32 - 1);
-        shared.set(column * P as u32 + tile.rank(), rows.slots[0][slot]);
+fn read<T: Scalar, const P: usize, const ROWS: usize, const SHARED: usize>(
+    block: &BlockMemory<T, P, ROWS, SHARED>,
+    problem: Problem,
+    Arrays { a, w, status }: Arrays<T>,
+) -> Reduction<T::Real, ROWS> {
+    let (matrix, Items { n, ld, .. }) = block.matrix(problem, a);
+    let mut reduction = Reduction::zero();
+    if n == 0 {
+        return reduction;
     }
+    let item = block.item_of(problem) as usize;
+    reduction.bad = status.get(item) < 0;
+    if reduction.bad {
+        return reduction;
+    }
+    reduction.unscale = w.get(item * n as usize);
+    for r in 0..ROWS {
+        let row = row_of(problem.tile, r);
+        if row < n {
+            reduction.d[r] = matrix.get((row * ld + row) as usize).re();
+        }
+        if row > 0 && row < n {
+            reduction.e[r] = matrix.get(((row - 1) * ld + row) as usize).re();
+        }
+    }
+    reduction.direct::<T>(problem.tile, n);
+    reduction
 }

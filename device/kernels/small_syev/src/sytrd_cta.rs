@@ -11,9 +11,10 @@ use device_linalg::reduce::{Rows, Vectors};
 /// # Layout and shapes
 /// `a`: `batch` column-major matrices of order `n <= P`, leading dimension `ld`, `stride` elements apart. Only
 /// the triangle named by `upper` (0: lower) is read, and the imaginary part of the diagonal is not. On return
-/// the diagonal holds `d`, the subdiagonal `e`, column `k` below it the reflector `v_k` (whose first component is
-/// 1), and element `(k, k + 1)` its `tau`; `Q = H_0 H_1 ...`, `H_k = I - tau v_k v_k^H`. Values only
-/// (`!VECTORS`) leaves out reflectors. `status`: `batch` elements: 0, or -1 where an element read is not finite; such an
+/// the diagonal holds `d`, the subdiagonal `e`, both of a norm near 1; column `k` below it the reflector `v_k` (whose
+/// first component is 1), and element `(k, k + 1)` its `tau`; `Q = H_0 H_1 ...`, `H_k = I - tau v_k v_k^H`. Values only
+/// (`!VECTORS`) leaves out reflectors. `w`: `n` elements an item, the first of which takes the power of two that brings
+/// `d` and `e` to the input's scale. `status`: `batch` elements: 0, or -1 where an element read is not finite; such an
 /// item is left as it is.
 ///
 /// # Lanes
@@ -26,8 +27,8 @@ use device_linalg::reduce::{Rows, Vectors};
 /// `sync_warp` of the tile: two a column. Tiles of a warp may diverge.
 ///
 /// # Numerics
-/// The matrix is scaled by a power of two to norm about 1 and back, which is exact; so squares neither
-/// overflow nor lose what matters. Backward stable by norm.
+/// The matrix is scaled by a power of two to norm about 1, which is exact; so squares neither overflow nor lose what
+/// matters, and what follows is scaled back last. Backward stable by norm.
 ///
 /// # Safety
 /// The views cover the items; the launch gives the shared memory; blocks are whole warps.
@@ -37,6 +38,7 @@ use device_linalg::reduce::{Rows, Vectors};
 #[kernel(T = [f32, f64, c32, c64], P = [4, 8, 16, 32], VECTORS = [true, false], launch_bounds(128))]
 pub unsafe fn sytrd_cta<T: Scalar, const P: usize, const VECTORS: bool>(
     a: GlobalMut<T>,
+    w: GlobalMut<T::Real>,
     status: GlobalMut<i32>,
     n: u32,
     ld: u32,
@@ -68,7 +70,9 @@ pub unsafe fn sytrd_cta<T: Scalar, const P: usize, const VECTORS: bool>(
         return;
     };
     let scale = largest.normalizer();
-    let unscale = scale.recip();
+    if rank == 0 {
+        w.set(item as usize * n as usize, scale.recip());
+    }
     for c in 0..P {
         rows.slots[0][c] = rows.slots[0][c].scale(scale);
     }
@@ -77,19 +81,19 @@ pub unsafe fn sytrd_cta<T: Scalar, const P: usize, const VECTORS: bool>(
     let last = rows.reduce(tile, n, vectors, |step| {
         let k = step.k;
         if rank == k {
-            column(k).set(rank as usize, T::from_real(step.diagonal[0] * unscale));
+            column(k).set(rank as usize, T::from_real(step.diagonal[0]));
             if VECTORS {
                 column(k + 1).set(rank as usize, step.reflector.tau);
             }
         }
         if rank == k + 1 {
-            column(k).set(rank as usize, T::from_real(step.reflector.beta * unscale));
+            column(k).set(rank as usize, T::from_real(step.reflector.beta));
         }
         if VECTORS && rank > k + 1 && rank < n {
             column(k).set(rank as usize, step.reflector.v[0]);
         }
     });
     if rank + 1 == n {
-        column(rank).set(rank as usize, T::from_real(last[0] * unscale));
+        column(rank).set(rank as usize, T::from_real(last[0]));
     }
 }
