@@ -55,7 +55,7 @@ impl Family for Cta {
         }
         match &mut operands {
             Operands::F32(arrays) => by_order!(arrays, 2, 4 + 2, 4 + 2),
-            Operands::F64(arrays) => by_order!(arrays, 4, 4 + 2, 4 + 2),
+            Operands::F64(arrays) => by_order!(arrays, 4, 4 + 2, 2 + 1),
             Operands::C32(arrays) => by_order!(arrays, 2, 4 + 2, 2 + 1),
             Operands::C64(arrays) => by_order!(arrays, 2, 1 + 0, 2 + 1),
         }

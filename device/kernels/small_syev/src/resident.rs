@@ -39,7 +39,7 @@ impl Shape {
     pub const fn matrices(self) -> usize {
         match (self.p, self.rows, self.shared, self.scalar_bytes) {
             (32, 2, 1, _) => 14,
-            (32, 4, 2, 8) => 19,
+            (32, 4, 2, _) => 28,
             (.., 1 | 2, _) | (8, .., 4) | (16, .., 4) => 32,
             (8, .., 16) | (16, .., 8) => 16,
             (8, ..) => 32,
@@ -98,13 +98,23 @@ pub struct Arrays<T: Scalar> {
     pub status: GlobalMut<i32>,
 }
 
-/// Solves the block's items; `tridiagonal` gives the matrix of a tile's item, whose reflectors stand in `a`.
+/// Where the tridiagonal matrix of a tile's item comes from. A trait, since a closure as large would stay a call.
+pub trait Source<T: Scalar, const P: usize, const ROWS: usize, const SHARED: usize> {
+    /// The matrix of the tile's item; its reflectors stand in the arrays' matrix.
+    fn tridiagonal(
+        &self,
+        block: &BlockMemory<T, P, ROWS, SHARED>,
+        problem: Problem,
+    ) -> Reduction<T::Real, ROWS>;
+}
+
+/// Solves the block's items, the tridiagonal matrices of which come from `source`.
 #[inline(always)]
 pub fn solve<T: Scalar, const P: usize, const ROWS: usize, const SHARED: usize, const VECTORS: bool>(
     arrays: Arrays<T>,
     items: Items,
     sweeps_per_value: u32,
-    tridiagonal: impl FnOnce(&BlockMemory<T, P, ROWS, SHARED>, Problem) -> Reduction<T::Real, ROWS>,
+    source: impl Source<T, P, ROWS, SHARED>,
 ) {
     let block = BlockMemory::<T, P, ROWS, SHARED>::carve();
     let thread = thread::thread_idx_x();
@@ -121,7 +131,7 @@ pub fn solve<T: Scalar, const P: usize, const ROWS: usize, const SHARED: usize, 
         }
         tile.sync();
         let problem = Problem { tile, local, items };
-        let reduction = tridiagonal(&block, problem);
+        let reduction = source.tridiagonal(&block, problem);
         block.publish_all(problem, &reduction);
         block.apply::<VECTORS>(problem, arrays);
     }

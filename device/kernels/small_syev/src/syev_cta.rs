@@ -1,6 +1,6 @@
 //! `syev_cta`: tridiagonal solve and back-transformation after `sytrd_cta`, chase and application decoupled.
 
-use crate::resident::{self, Arrays, BlockMemory, Problem, Reduction};
+use crate::resident::{self, Arrays, BlockMemory, Problem, Reduction, Source};
 use cuda_std::prelude::*;
 use device_linalg::layout::Items;
 use device_linalg::rows::row_of;
@@ -42,9 +42,8 @@ use device_linalg::rows::row_of;
     group(T = [f32], P = [16], ROWS = [4], SHARED = [2], VECTORS = [true, false], launch_bounds(160, 4)),
     group(T = [f64, c32], P = [16], ROWS = [4], SHARED = [2], VECTORS = [true, false], launch_bounds(160, 3)),
     group(T = [c64], P = [16], ROWS = [1], SHARED = [0], VECTORS = [true, false], launch_bounds(160, 2)),
-    group(T = [f32], P = [32], ROWS = [4], SHARED = [2], VECTORS = [true, false], launch_bounds(288, 2)),
-    group(T = [f64], P = [32], ROWS = [4], SHARED = [2], VECTORS = [true, false], launch_bounds(192, 2)),
-    group(T = [c32], P = [32], ROWS = [2], SHARED = [1], VECTORS = [true, false], launch_bounds(256, 2)),
+    group(T = [f32], P = [32], ROWS = [4], SHARED = [2], VECTORS = [true, false], launch_bounds(256, 2)),
+    group(T = [f64, c32], P = [32], ROWS = [2], SHARED = [1], VECTORS = [true, false], launch_bounds(256, 2)),
     group(T = [c64], P = [32], ROWS = [2], SHARED = [1], VECTORS = [true, false], launch_bounds(256, 1))
 )]
 pub unsafe fn syev_cta<
@@ -64,38 +63,43 @@ pub unsafe fn syev_cta<
     sweeps_per_value: u32,
 ) {
     let (arrays, items) = (Arrays { a, w, status }, Items { n, ld, stride, batch });
-    resident::solve::<T, P, ROWS, SHARED, VECTORS>(arrays, items, sweeps_per_value, |block, problem| {
-        read(block, problem, arrays)
-    });
+    resident::solve::<T, P, ROWS, SHARED, VECTORS>(arrays, items, sweeps_per_value, Reduced(arrays));
 }
 
-/// The tile's tridiagonal matrix, as `sytrd_cta` left it.
-#[inline(always)]
-fn read<T: Scalar, const P: usize, const ROWS: usize, const SHARED: usize>(
-    block: &BlockMemory<T, P, ROWS, SHARED>,
-    problem: Problem,
-    Arrays { a, w, status }: Arrays<T>,
-) -> Reduction<T::Real, ROWS> {
-    let (matrix, Items { n, ld, .. }) = block.matrix(problem, a);
-    let mut reduction = Reduction::zero();
-    if n == 0 {
-        return reduction;
-    }
-    let item = block.item_of(problem) as usize;
-    reduction.bad = status.get(item) < 0;
-    if reduction.bad {
-        return reduction;
-    }
-    reduction.unscale = w.get(item * n as usize);
-    for r in 0..ROWS {
-        let row = row_of(problem.tile, r);
-        if row < n {
-            reduction.d[r] = matrix.get((row * ld + row) as usize).re();
+/// Matrices as `sytrd_cta` left them.
+struct Reduced<T: Scalar>(Arrays<T>);
+
+impl<T: Scalar, const P: usize, const ROWS: usize, const SHARED: usize> Source<T, P, ROWS, SHARED>
+    for Reduced<T>
+{
+    #[inline(always)]
+    fn tridiagonal(
+        &self,
+        block: &BlockMemory<T, P, ROWS, SHARED>,
+        problem: Problem,
+    ) -> Reduction<T::Real, ROWS> {
+        let Arrays { a, w, status } = self.0;
+        let (matrix, Items { n, ld, .. }) = block.matrix(problem, a);
+        let mut reduction = Reduction::zero();
+        if n == 0 {
+            return reduction;
         }
-        if row > 0 && row < n {
-            reduction.e[r] = matrix.get(((row - 1) * ld + row) as usize).re();
+        let item = block.item_of(problem) as usize;
+        reduction.bad = status.get(item) < 0;
+        if reduction.bad {
+            return reduction;
         }
+        reduction.unscale = w.get(item * n as usize);
+        for r in 0..ROWS {
+            let row = row_of(problem.tile, r);
+            if row < n {
+                reduction.d[r] = matrix.get((row * ld + row) as usize).re();
+            }
+            if row > 0 && row < n {
+                reduction.e[r] = matrix.get(((row - 1) * ld + row) as usize).re();
+            }
+        }
+        reduction.direct::<T>(problem.tile, n);
+        reduction
     }
-    reduction.direct::<T>(problem.tile, n);
-    reduction
 }

@@ -1,6 +1,6 @@
 //! `syev_cta_fused`: the whole eigenproblem in one launch, chase and application decoupled.
 
-use crate::resident::{self, Arrays, BlockMemory, Problem, Reduction};
+use crate::resident::{self, Arrays, BlockMemory, Problem, Reduction, Source};
 use cuda_std::prelude::*;
 use device_linalg::layout::Items;
 use device_linalg::load::{largest_element, load_rows};
@@ -59,57 +59,61 @@ pub unsafe fn syev_cta_fused<T: Scalar, const P: usize, const ROWS: usize, const
     sweeps_per_value: u32,
 ) {
     let (arrays, items) = (Arrays { a, w, status }, Items { n, ld, stride, batch });
-    resident::solve::<T, P, ROWS, 0, VECTORS>(arrays, items, sweeps_per_value, |block, problem| {
-        reduce::<T, P, ROWS, VECTORS>(block, problem, a, upper != 0)
-    });
+    let reducing = Reducing::<T, VECTORS> { a, upper: upper != 0 };
+    resident::solve::<T, P, ROWS, 0, VECTORS>(arrays, items, sweeps_per_value, reducing);
 }
 
-/// Reads the tile's matrix and reduces it; the reflectors take its place in memory.
-#[inline(always)]
-fn reduce<T: Scalar, const P: usize, const ROWS: usize, const VECTORS: bool>(
-    block: &BlockMemory<T, P, ROWS, 0>,
-    problem: Problem,
+/// Reduces matrices as they are; the reflectors take their place in memory.
+struct Reducing<T: Scalar, const VECTORS: bool> {
     a: GlobalMut<T>,
     upper: bool,
-) -> Reduction<T::Real, ROWS> {
-    let Problem { tile, local, .. } = problem;
-    let (matrix, items) = block.matrix(problem, a);
-    let one = <T::Real as Real>::ONE;
-    let staging = block.staging(local);
-    let mut rows = Rows { slots: load_rows::<T, P, ROWS>(tile, matrix, items, upper, staging) };
-    let largest = largest_element(tile, &rows.slots);
-    let scale = largest.unwrap_or(one).normalizer();
-    let bad = largest.is_none();
-    let mut reduction = Reduction { unscale: scale.recip(), bad, ..Reduction::zero() };
-    if reduction.bad {
-        return reduction;
-    }
-    for r in 0..ROWS {
-        for c in 0..P {
-            rows.slots[r][c] = rows.slots[r][c].scale(scale);
+}
+
+impl<T: Scalar, const P: usize, const ROWS: usize, const VECTORS: bool> Source<T, P, ROWS, 0>
+    for Reducing<T, VECTORS>
+{
+    #[inline(always)]
+    fn tridiagonal(&self, block: &BlockMemory<T, P, ROWS, 0>, problem: Problem) -> Reduction<T::Real, ROWS> {
+        let (a, upper) = (self.a, self.upper);
+        let Problem { tile, local, .. } = problem;
+        let (matrix, items) = block.matrix(problem, a);
+        let one = <T::Real as Real>::ONE;
+        let staging = block.staging(local);
+        let mut rows = Rows { slots: load_rows::<T, P, ROWS>(tile, matrix, items, upper, staging) };
+        let largest = largest_element(tile, &rows.slots);
+        let scale = largest.unwrap_or(one).normalizer();
+        let bad = largest.is_none();
+        let mut reduction = Reduction { unscale: scale.recip(), bad, ..Reduction::zero() };
+        if reduction.bad {
+            return reduction;
         }
-    }
-    let vectors = Vectors { v: staging, w: staging.at(P as u32), tail: staging.at(2 * P as u32) };
-    // The pointer anew for each column: two registers less through the update.
-    let column = |k: u32| block.matrix(problem, a).0.at(k as usize * items.ld as usize);
-    let last = rows.reduce(tile, items.n, vectors, |step| {
-        let k = step.k;
         for r in 0..ROWS {
-            let row = row_of(tile, r);
-            reduction.d[r] = if row == k { step.diagonal[r] } else { reduction.d[r] };
-            reduction.e[r] = if row == k + 1 { step.reflector.beta } else { reduction.e[r] };
-            if VECTORS && row == k {
-                column(k + 1).set(row as usize, step.reflector.tau);
-            }
-            if VECTORS && row > k + 1 && row < items.n {
-                column(k).set(row as usize, step.reflector.v[r]);
+            for c in 0..P {
+                rows.slots[r][c] = rows.slots[r][c].scale(scale);
             }
         }
-    });
-    for r in 0..ROWS {
-        let is_last = row_of(tile, r) + 1 == items.n;
-        reduction.d[r] = if is_last { last[r] } else { reduction.d[r] };
+        let vectors = Vectors { v: staging, w: staging.at(P as u32), tail: staging.at(2 * P as u32) };
+        // The pointer anew for each column: two registers less through the update.
+        let column = |k: u32| block.matrix(problem, a).0.at(k as usize * items.ld as usize);
+        let last = rows.reduce(tile, items.n, vectors, |step| {
+            let k = step.k;
+            for r in 0..ROWS {
+                let row = row_of(tile, r);
+                reduction.d[r] = if row == k { step.diagonal[r] } else { reduction.d[r] };
+                reduction.e[r] = if row == k + 1 { step.reflector.beta } else { reduction.e[r] };
+                if VECTORS && row == k {
+                    column(k + 1).set(row as usize, step.reflector.tau);
+                }
+                if VECTORS && row > k + 1 && row < items.n {
+                    column(k).set(row as usize, step.reflector.v[r]);
+                }
+            }
+        });
+        for r in 0..ROWS {
+            let is_last = row_of(tile, r) + 1 == items.n;
+            reduction.d[r] = if is_last { last[r] } else { reduction.d[r] };
+        }
+        reduction.direct::<T>(tile, items.n);
+        reduction
     }
-    reduction.direct::<T>(tile, items.n);
-    reduction
 }
