@@ -62,6 +62,7 @@ impl Arm {
             ("thread", Dtype::F32) => 8,
             ("thread", Dtype::F64 | Dtype::C32) => 6,
             ("thread", Dtype::C64) => 4,
+            ("block", _) => 128,
             _ => 32,
         }
     }

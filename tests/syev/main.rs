@@ -69,6 +69,8 @@ arms! {
     simt_cta_fused: Device::Simt, "cta_fused";
     #[cfg(feature = "simt")]
     simt_jacobi: Device::Simt, "jacobi";
+    #[cfg(feature = "simt")]
+    simt_block: Device::Simt, "block";
     #[cfg(feature = "cuda")]
     cuda_thread: Device::Cuda(0), "thread";
     #[cfg(feature = "cuda")]
@@ -77,6 +79,8 @@ arms! {
     cuda_cta_fused: Device::Cuda(0), "cta_fused";
     #[cfg(feature = "cuda")]
     cuda_jacobi: Device::Cuda(0), "jacobi";
+    #[cfg(feature = "cuda")]
+    cuda_block: Device::Cuda(0), "block";
     #[cfg(feature = "vendor")]
     cuda_vendor: Device::Cuda(0), "vendor";
     #[cfg(feature = "vendor")]

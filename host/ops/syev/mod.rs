@@ -15,6 +15,8 @@
 //! tridiagonal matrix from launch to launch at the input's scale, so that an
 //! item with such a value is wrong. Scale such input down.
 
+#[cfg(feature = "kernels")]
+mod block;
 mod cpu;
 #[cfg(feature = "kernels")]
 mod cta;

@@ -1,0 +1,81 @@
+//! The warps that rotate the basis.
+
+use crate::chase::Track;
+use crate::shape::SWEEPS;
+use cuda_std::prelude::*;
+
+/// This lane's row of the basis in shared memory: element of column `j` at `j * ld`.
+#[derive(Clone, Copy, Debug)]
+pub struct Row<R> {
+    /// Element of column 0.
+    pub first: Shared<R>,
+    /// Distance between columns: the order.
+    pub ld: u32,
+}
+
+impl<R: Real> Row<R> {
+    /// Applies the round that `buffer` holds.
+    ///
+    /// All sweeps of a round pass as one front: sweep `s` rotates plane `j + s` while sweep 0 rotates plane `j`. So a
+    /// column is read and written once a round, and stays in a register in between.
+    #[inline(always)]
+    pub fn apply_round(self, track: &Track<R>, buffer: u32) {
+        let log = track.log.as_pairs();
+        let mut first = [0i32; SWEEPS];
+        let mut planes = [0u32; SWEEPS];
+        let (mut bottom, mut top) = (self.ld as i32, -(SWEEPS as i32));
+        for s in 0..SWEEPS {
+            let (l, m) = track.span(buffer, s);
+            planes[s] = m - l;
+            // Front position at which the sweep ends, and the one before which it starts.
+            first[s] = l as i32 - s as i32;
+            if m > l {
+                bottom = if first[s] < bottom { first[s] } else { bottom };
+                let start = m as i32 - s as i32;
+                top = if start > top { start } else { top };
+            }
+        }
+        let mut window = [R::ZERO; SWEEPS + 1];
+        for i in 1..SWEEPS + 1 {
+            window[i] = self.get(top - 1 + i as i32);
+        }
+        let mut j = top - 1;
+        while j >= bottom {
+            window[0] = self.get(j);
+            for s in 0..SWEEPS {
+                if ((j - first[s]) as u32) < planes[s] {
+                    let plane = track.log_index(buffer, s) + (j + s as i32) as u32;
+                    let [cos, sin] = log.get(plane).into();
+                    let (high, low) = (window[s + 1], window[s]);
+                    window[s + 1] = high.mul_add(cos, low * sin);
+                    window[s] = low.mul_add(cos, -(high * sin));
+                }
+            }
+            self.set(j + SWEEPS as i32, window[SWEEPS]);
+            for i in 0..SWEEPS {
+                window[SWEEPS - i] = window[SWEEPS - 1 - i];
+            }
+            j -= 1;
+        }
+        for i in 1..SWEEPS + 1 {
+            if top > bottom {
+                self.set(bottom - 1 + i as i32, window[i]);
+            }
+        }
+    }
+
+    /// Element of column `j`, anything outside of the basis.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    fn get(self, j: i32) -> R {
+        if (j as u32) < self.ld { self.first.get(j as u32 * self.ld) } else { R::ZERO }
+    }
+
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    fn set(self, j: i32, x: R) {
+        if (j as u32) < self.ld {
+            self.first.set(j as u32 * self.ld, x);
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! Back-transform of the basis by the reflectors, sorting, signs, and the way out.
+//!
+//! `LANES` lanes share a column: lane `s` holds the rows `4 (LANES q + s) + c`, `c` below 4, of it.
+
+use crate::shape::{Item, Offsets, STAGED, padded, threads};
+use cuda_std::partition::Tile;
+use cuda_std::prelude::*;
+use device_linalg::output::phase_factor;
+use device_linalg::reduce::needs_reflector;
+
+/// A basis in shared memory, and where its columns go.
+#[derive(Clone, Copy, Debug)]
+pub struct Basis<R> {
+    /// Element (row, column) at `column * n + row`.
+    pub elements: Shared<R>,
+    /// Eigenvalues: column `k` belongs to value `k`.
+    pub values: Shared<R>,
+    /// Whether rows stand in reverse order.
+    pub reversed: bool,
+    /// Whether NaN is to be written.
+    pub failed: bool,
+}
+
+/// Elements of a column, `PARTS * COLUMNS` a lane.
+#[derive(Clone, Copy)]
+struct Part<T, const PARTS: usize, const COLUMNS: usize> {
+    elements: [[T; COLUMNS]; PARTS],
+    tile: Tile,
+    n: u32,
+}
+
+/// Writes the eigenvectors `H_0 H_1 ... Z` to the item, `PARTS * COLUMNS` elements a thread at a time. The
+/// reflectors are read before anything is written where all columns go at once.
+#[inline(always)]
+pub fn write_vectors<T: Scalar, const ROWS: usize, const COLUMNS: usize, const PARTS: usize>(
+    basis: Basis<T::Real>,
+    item: Item<T>,
+    reflectors: Item<T>,
+    offsets: &Offsets,
+) {
+    let lanes = const { padded(ROWS) / (PARTS * COLUMNS) };
+    let tile = Tile::native(lanes as u32);
+    let at_once = const { threads(ROWS, COLUMNS) / (padded(ROWS) / (PARTS * COLUMNS)) } as u32;
+    let n = item.n;
+    let mut column = thread::thread_idx_x() / lanes as u32;
+    let mut first = 0;
+    while first < n {
+        let live = column < n;
+        let mut part = Part::<T, PARTS, COLUMNS> { elements: [[T::ZERO; COLUMNS]; PARTS], tile, n };
+        part.load(basis, column, live);
+        // The staging takes the place of the basis, where all of it has been read.
+        thread::sync_threads();
+        part.transform::<ROWS>(reflectors, offsets);
+        thread::sync_threads();
+        if live {
+            let target = position(basis.values, n, column);
+            part.write(item.column(target), basis.failed);
+        }
+        column += at_once;
+        first += at_once;
+    }
+}
+
+/// Place of value `k` in ascending order; ties keep their order.
+#[inline(always)]
+pub fn position<R: Real>(values: Shared<R>, n: u32, k: u32) -> u32 {
+    let own = values.get(k);
+    let mut position = 0;
+    for j in 0..n {
+        let other = values.get(j);
+        position += (other < own || (other == own && j < k)) as u32;
+    }
+    position
+}
+
+impl<T: Scalar, const PARTS: usize, const COLUMNS: usize> Part<T, PARTS, COLUMNS> {
+    /// First row of quad `q` of this lane.
+    #[inline(always)]
+    fn row(&self, q: usize) -> u32 {
+        4 * (q as u32 * self.tile.lanes() + self.tile.rank())
+    }
+
+    /// First row of quad `q` of the tile's first lane.
+    #[inline(always)]
+    fn first_row(&self, q: usize) -> u32 {
+        4 * q as u32 * self.tile.lanes()
+    }
+
+    #[inline(always)]
+    fn load(&mut self, basis: Basis<T::Real>, column: u32, live: bool) {
+        for r in 0..PARTS {
+            for c in 0..COLUMNS {
+                let row = self.row((r * COLUMNS + c) / 4) + (c % 4) as u32;
+                if live && row < self.n {
+                    let stands = if basis.reversed { self.n - 1 - row } else { row };
+                    self.elements[r][c] = T::from_real(basis.elements.get(column * self.n + stands));
+                }
+            }
+        }
+    }
+
+    /// Applies all reflectors, the last one first.
+    #[inline(always)]
+    fn transform<const ROWS: usize>(&mut self, reflectors: Item<T>, offsets: &Offsets) {
+        let p = const { padded(ROWS) };
+        // SAFETY: the launch gives Offsets::end bytes; both parts are aligned, and the basis in their place is done with.
+        let (staged, factors) = unsafe {
+            (
+                dynamic_shared_mem::<T>(offsets.staged, 2 * STAGED * p),
+                dynamic_shared_mem::<T>(offsets.factors, 2 * STAGED),
+            )
+        };
+        let mut count = self.n - 1;
+        while count > 0 && !needs_reflector::<T>(count - 1, self.n) {
+            count -= 1;
+        }
+        let mut buffer = 0;
+        // Reflectors first..first + STAGED at a time, in the end some with a negative index, which are not there.
+        let mut end = count;
+        while end > 0 {
+            let size = if end < STAGED as u32 { end } else { STAGED as u32 };
+            let (vectors, factors) = (staged.at(buffer * (STAGED * p) as u32), factors.at(buffer * STAGED as u32));
+            stage::<T, ROWS>(reflectors, end - size, size, vectors, factors);
+            thread::sync_threads();
+            let mut k = end;
+            while k > end - size {
+                k -= 1;
+                let at = k - (end - size);
+                self.reflect(vectors.at(at * p as u32), factors.get(at), k);
+            }
+            end -= size;
+            buffer ^= 1;
+        }
+    }
+
+    /// `z -= tau v (v^H z)`; `v` is zero up to row `k`.
+    #[inline(always)]
+    fn reflect(&mut self, v: Shared<T>, tau: T, k: u32) {
+        let mut dots = [T::ZERO; 4];
+        for r in 0..PARTS {
+            for quad in 0..COLUMNS / 4 {
+                let q = r * COLUMNS / 4 + quad;
+                if self.reaches(q, k) {
+                    let v4 = v.get_array::<4>(self.row(q));
+                    for c in 0..4 {
+                        dots[c] = v4[c].conj().mul_add(self.elements[r][4 * quad + c], dots[c]);
+                    }
+                }
+            }
+        }
+        let dot = self.tile.reduce((dots[0] + dots[1]) + (dots[2] + dots[3]), |a, b| a + b);
+        let factor = -tau.mul(dot);
+        for r in 0..PARTS {
+            for quad in 0..COLUMNS / 4 {
+                let q = r * COLUMNS / 4 + quad;
+                if self.reaches(q, k) {
+                    let v4 = v.get_array::<4>(self.row(q));
+                    for c in 0..4 {
+                        let z = self.elements[r][4 * quad + c];
+                        self.elements[r][4 * quad + c] = factor.mul_add(v4[c], z);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Whether quad `q` holds rows between `k` and the order, on any lane.
+    #[inline(always)]
+    fn reaches(&self, q: usize, k: u32) -> bool {
+        self.first_row(q + 1) > k + 1 && self.first_row(q) < self.n
+    }
+
+    /// Writes the column with the sign convention: the component of largest modulus, the first of equals, is real and
+    /// positive.
+    #[inline(always)]
+    fn write(&self, column: GlobalMut<T>, failed: bool) {
+        let (largest, largest_row) = self.largest();
+        let factor = phase_factor(largest);
+        let nan = <T::Real as Real>::NAN;
+        for r in 0..PARTS {
+            for c in 0..COLUMNS {
+                let row = self.row((r * COLUMNS + c) / 4) + (c % 4) as u32;
+                if row < self.n {
+                    let x = self.elements[r][c].mul(factor);
+                    // Real by construction, up to a rounding error that goes here.
+                    let im = if row == largest_row { <T::Real as Real>::ZERO } else { x.im() };
+                    let x = T::from_parts(x.re(), im);
+                    column.set(row as usize, if failed { T::from_parts(nan, nan) } else { x });
+                }
+            }
+        }
+    }
+
+    /// The component of largest modulus and its row, on every lane of the tile.
+    #[inline(always)]
+    fn largest(&self) -> (T, u32) {
+        let zero = <T::Real as Real>::ZERO;
+        let size = |x: T| if T::COMPLEX { x.abs_sq_add(zero) } else { x.abs1() };
+        let (mut re, mut im, mut best, mut row) = (zero, zero, -<T::Real as Real>::ONE, 0);
+        for r in 0..PARTS {
+            for c in 0..COLUMNS {
+                let x = self.elements[r][c];
+                let better = size(x) > best;
+                best = if better { size(x) } else { best };
+                re = if better { x.re() } else { re };
+                im = if better { x.im() } else { im };
+                row = if better { self.row((r * COLUMNS + c) / 4) + (c % 4) as u32 } else { row };
+            }
+        }
+        let mut step = self.tile.lanes() / 2;
+        while step > 0 {
+            let other = self.tile.shuffle_xor(T::from_parts(re, im), step);
+            let other_row = self.tile.shuffle_xor(row, step);
+            let better = size(other) > best || (size(other) == best && other_row < row);
+            best = if better { size(other) } else { best };
+            re = if better { other.re() } else { re };
+            im = if better { other.im() } else { im };
+            row = if better { other_row } else { row };
+            step /= 2;
+        }
+        (T::from_parts(re, im), row)
+    }
+}
+
+/// Brings reflectors `first..first + size` to shared memory, each as a whole vector. By all threads; no barrier.
+#[inline(always)]
+fn stage<T: Scalar, const ROWS: usize>(
+    reflectors: Item<T>,
+    first: u32,
+    size: u32,
+    vectors: Shared<T>,
+    factors: Shared<T>,
+) {
+    let p = const { padded(ROWS) as u32 };
+    let mut element = thread::thread_idx_x();
+    while element < size * p {
+        let (j, row) = (element / p, element % p);
+        let pivot = first + j + 1;
+        let mut x = if row == pivot { T::ONE } else { T::ZERO };
+        if row > pivot && row < reflectors.n {
+            x = reflectors.column(first + j).get(row as usize);
+        }
+        vectors.set(element, x);
+        element += thread::block_dim_x();
+    }
+    let j = thread::thread_idx_x();
+    if j < size {
+        factors.set(j, reflectors.column(first + j + 1).get((first + j) as usize));
+    }
+}
