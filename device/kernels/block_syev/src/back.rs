@@ -2,7 +2,7 @@
 //!
 //! `LANES` lanes share a column: lane `s` holds the rows `4 (LANES q + s) + c`, `c` below 4, of it.
 
-use crate::shape::{Item, Offsets, STAGED, padded, threads};
+use crate::shape::{Item, Offsets, STAGED, padded};
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 use device_linalg::output::phase_factor;
@@ -40,11 +40,10 @@ pub fn write_vectors<T: Scalar, const ROWS: usize, const COLUMNS: usize, const P
 ) {
     let lanes = const { padded(ROWS) / (PARTS * COLUMNS) };
     let tile = Tile::native(lanes as u32);
-    let at_once = const { threads(ROWS, COLUMNS) / (padded(ROWS) / (PARTS * COLUMNS)) } as u32;
     let n = item.n;
-    let mut column = thread::thread_idx_x() / lanes as u32;
-    let mut first = 0;
-    while first < n {
+    // One pass where all columns go at once: a constant, so that no loop is left.
+    for pass in 0..ROWS / PARTS {
+        let column = thread::thread_idx_x() / lanes as u32 + (pass * PARTS * 32) as u32;
         let live = column < n;
         let mut part = Part::<T, PARTS, COLUMNS> { elements: [[T::ZERO; COLUMNS]; PARTS], tile, n };
         part.load(basis, column, live);
@@ -56,8 +55,6 @@ pub fn write_vectors<T: Scalar, const ROWS: usize, const COLUMNS: usize, const P
             let target = position(basis.values, n, column);
             part.write(item.column(target), basis.failed);
         }
-        column += at_once;
-        first += at_once;
     }
 }
 
@@ -88,12 +85,21 @@ impl<T: Scalar, const PARTS: usize, const COLUMNS: usize> Part<T, PARTS, COLUMNS
 
     #[inline(always)]
     fn load(&mut self, basis: Basis<T::Real>, column: u32, live: bool) {
+        // Rows run up from the first one or down from the last.
+        let (start, step) = if basis.reversed { (self.n - 1, u32::MAX) } else { (0, 1) };
+        let start = if live { column * self.n + start } else { start };
         for r in 0..PARTS {
-            for c in 0..COLUMNS {
-                let row = self.row((r * COLUMNS + c) / 4) + (c % 4) as u32;
-                if live && row < self.n {
-                    let stands = if basis.reversed { self.n - 1 - row } else { row };
-                    self.elements[r][c] = T::from_real(basis.elements.get(column * self.n + stands));
+            for quad in 0..COLUMNS / 4 {
+                // The order through a shuffle: the comparisons of all quads at once would take the registers that the
+                // elements need.
+                let n = self.tile.shuffle_idx(self.n, 0);
+                for c in 0..4 {
+                    let row = self.row(r * COLUMNS / 4 + quad) + c as u32;
+                    let there = row < n;
+                    let at = start.wrapping_add(if there { row.wrapping_mul(step) } else { 0 });
+                    let x = basis.elements.get(at);
+                    self.elements[r][4 * quad + c] =
+                        T::from_real(if there { x } else { <T::Real as Real>::ZERO });
                 }
             }
         }
@@ -167,25 +173,40 @@ impl<T: Scalar, const PARTS: usize, const COLUMNS: usize> Part<T, PARTS, COLUMNS
     /// Whether quad `q` holds rows between `k` and the order, on any lane.
     #[inline(always)]
     fn reaches(&self, q: usize, k: u32) -> bool {
-        self.first_row(q + 1) > k + 1 && self.first_row(q) < self.n
+        // One comparison with what changes from reflector to reflector: one with n would be kept for each quad.
+        let past = k + 2;
+        self.first_row(q + 1).wrapping_sub(past) < self.n + self.first_row(1) - past
     }
 
     /// Writes the column with the sign convention: the component of largest modulus, the first of equals, is real and
     /// positive.
     #[inline(always)]
     fn write(&self, column: GlobalMut<T>, failed: bool) {
+        // The indices anew: the compiler would keep those of `load` through the transform.
+        let fresh = Part { tile: Tile::native(self.tile.lanes()), n: self.tile.shuffle_idx(self.n, 0), ..*self };
+        fresh.write_rows(column, failed);
+    }
+
+    #[inline(always)]
+    fn write_rows(&self, column: GlobalMut<T>, failed: bool) {
         let (largest, largest_row) = self.largest();
         let factor = phase_factor(largest);
         let nan = <T::Real as Real>::NAN;
+        let factor = if failed { T::from_parts(nan, nan) } else { factor };
         for r in 0..PARTS {
-            for c in 0..COLUMNS {
-                let row = self.row((r * COLUMNS + c) / 4) + (c % 4) as u32;
-                if row < self.n {
-                    let x = self.elements[r][c].mul(factor);
-                    // Real by construction, up to a rounding error that goes here.
-                    let im = if row == largest_row { <T::Real as Real>::ZERO } else { x.im() };
-                    let x = T::from_parts(x.re(), im);
-                    column.set(row as usize, if failed { T::from_parts(nan, nan) } else { x });
+            for quad in 0..COLUMNS / 4 {
+                let q = r * COLUMNS / 4 + quad;
+                // A branch a quad, as in `load`.
+                if self.first_row(q) < self.n {
+                    for c in 0..4 {
+                        let row = self.row(q) + c as u32;
+                        let x = self.elements[r][4 * quad + c].mul(factor);
+                        // Real by construction, up to a rounding error that goes here.
+                        let x = if row == largest_row && !failed { T::from_real(x.re()) } else { x };
+                        if row < self.n {
+                            column.set(row as usize, x);
+                        }
+                    }
                 }
             }
         }
