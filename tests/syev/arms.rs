@@ -62,7 +62,8 @@ impl Arm {
             ("thread", Dtype::F32) => 8,
             ("thread", Dtype::F64 | Dtype::C32) => 6,
             ("thread", Dtype::C64) => 4,
-            ("block", _) => 128,
+            // The executor is slow; `named::largest_of_a_block` goes to the end.
+            ("block", _) => if self.device == Device::Simt { 65 } else { 128 },
             _ => 32,
         }
     }
@@ -70,7 +71,10 @@ impl Arm {
     /// The house list of orders, as far as the family goes: around each boundary.
     pub fn orders(&self, dtype: Dtype) -> Vec<usize> {
         let all = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 128, 129];
-        let on_gpu = (1..=32).chain([33, 63, 64, 65, 128, 129]);
+        let on_gpu = (1..=32).chain([33, 40, 48, 63, 64, 65, 96, 100, 127, 128, 129]);
+        if (self.device, self.route) == (Device::Simt, "block") {
+            return vec![1, 2, 3, 17, 33, 48, 64, 65];
+        }
         let orders: Vec<usize> =
             if matches!(self.device, Device::Cuda(_)) { on_gpu.collect() } else { all.to_vec() };
         orders.into_iter().filter(|n| *n <= self.max_n(dtype)).collect()

@@ -2,7 +2,7 @@
 //!
 //! `LANES` lanes share a column: lane `s` holds the rows `4 (LANES q + s) + c`, `c` below 4, of it.
 
-use crate::shape::{Item, Offsets, STAGED, padded};
+use crate::shape::{Item, Offsets, STAGED, chunks, finished_columns, padded, threads};
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 use device_linalg::output::phase_factor;
@@ -41,8 +41,8 @@ pub fn write_vectors<T: Scalar, const ROWS: usize, const COLUMNS: usize, const P
     let lanes = const { padded(ROWS) / (PARTS * COLUMNS) };
     let tile = Tile::native(lanes as u32);
     let n = item.n;
-    // One pass where all columns go at once: a constant, so that no loop is left.
-    for pass in 0..ROWS / PARTS {
+    let mut pass = 0;
+    loop {
         let column = thread::thread_idx_x() / lanes as u32 + (pass * PARTS * 32) as u32;
         let live = column < n;
         let mut part = Part::<T, PARTS, COLUMNS> { elements: [[T::ZERO; COLUMNS]; PARTS], tile, n };
@@ -50,12 +50,93 @@ pub fn write_vectors<T: Scalar, const ROWS: usize, const COLUMNS: usize, const P
         // The staging takes the place of the basis, where all of it has been read.
         thread::sync_threads();
         part.transform::<ROWS>(reflectors, offsets);
-        thread::sync_threads();
-        if live {
-            let target = position(basis.values, n, column);
-            part.write(item.column(target), basis.failed);
+        let (chunks, width) =
+            const { (chunks(size_of::<T>(), size_of::<T::Real>()), finished_columns(size_of::<T>(), size_of::<T::Real>(), ROWS)) };
+        // SAFETY: the launch gives Offsets::end bytes; the part is aligned, and what lay in its place is done with.
+        let finished = unsafe { dynamic_shared_mem::<T>(offsets.finished, width * n as usize) };
+        let width = width as u32;
+        // Indices through a shuffle: the compiler would keep those of `load` through the transform.
+        let (rank, order) = (tile.shuffle_idx(tile.rank(), tile.rank()), tile.shuffle_idx(n, 0));
+        for chunk in 0..chunks {
+            let first = (pass * PARTS * 32) as u32 + chunk as u32 * width;
+            thread::sync_threads();
+            if live && column >= first && column < first + width {
+                part.store(finished.at((column - first) * n), rank, order);
+            }
+            thread::sync_threads();
+            write_columns(finished, basis, item, first, width);
+        }
+        pass += 1;
+        // No loop is left where all columns go at once.
+        if ROWS == PARTS || (pass * PARTS * 32) as u32 >= n {
+            break;
         }
     }
+}
+
+/// Writes columns `first..first + width` from shared memory, a warp a column, with the sign convention: the component
+/// of largest modulus, the first of equals, is real and positive.
+#[inline(always)]
+fn write_columns<T: Scalar>(finished: Shared<T>, basis: Basis<T::Real>, item: Item<T>, first: u32, width: u32) {
+    let tile = Tile::native(32);
+    let n = item.n;
+    let mut local = thread::thread_idx_x() / 32;
+    // Uniform in the warp.
+    while local < width && first + local < n {
+        let column = finished.at(local * n);
+        let target = position_of(tile, basis.values, n, first + local);
+        let (largest, largest_row) = largest_component(tile, column, n);
+        let nan = <T::Real as Real>::NAN;
+        let factor = if basis.failed { T::from_parts(nan, nan) } else { phase_factor(largest) };
+        let out = item.column(target);
+        let mut row = tile.rank();
+        while row < n {
+            let x = column.get(row).mul(factor);
+            // Real by construction, up to a rounding error that goes here.
+            let x = if row == largest_row && !basis.failed { T::from_real(x.re()) } else { x };
+            out.set(row as usize, x);
+            row += 32;
+        }
+        local += thread::block_dim_x() / 32;
+    }
+}
+
+/// [`position`] by the lanes of a warp.
+#[inline(always)]
+fn position_of<R: Real>(tile: Tile, values: Shared<R>, n: u32, k: u32) -> u32 {
+    let own = values.get(k);
+    let mut before = 0;
+    let mut j = tile.rank();
+    while j < n {
+        let other = values.get(j);
+        before += (other < own || (other == own && j < k)) as u32;
+        j += 32;
+    }
+    tile.reduce(before, |x, y| x + y)
+}
+
+/// The component of largest modulus of a column of `n` elements and its row, the first of equals, on every lane.
+#[inline(always)]
+fn largest_component<T: Scalar>(tile: Tile, column: Shared<T>, n: u32) -> (T, u32) {
+    let zero = <T::Real as Real>::ZERO;
+    let size = |x: T| if T::COMPLEX { x.abs_sq_add(zero) } else { x.abs1() };
+    let (mut best, mut best_row) = (-<T::Real as Real>::ONE, 0);
+    let mut row = tile.rank();
+    while row < n {
+        let here = size(column.get(row));
+        best_row = if here > best { row } else { best_row };
+        best = best.max(here);
+        row += 32;
+    }
+    let mut step = 16;
+    while step > 0 {
+        let (other, other_row) = (tile.shuffle_xor(best, step), tile.shuffle_xor(best_row, step));
+        let better = other > best || (other == best && other_row < best_row);
+        best = if better { other } else { best };
+        best_row = if better { other_row } else { best_row };
+        step /= 2;
+    }
+    (column.get(best_row), best_row)
 }
 
 /// Place of value `k` in ascending order; ties keep their order.
@@ -126,7 +207,7 @@ impl<T: Scalar, const PARTS: usize, const COLUMNS: usize> Part<T, PARTS, COLUMNS
         while end > 0 {
             let size = if end < STAGED as u32 { end } else { STAGED as u32 };
             let (vectors, factors) = (staged.at(buffer * (STAGED * p) as u32), factors.at(buffer * STAGED as u32));
-            stage::<T, ROWS>(reflectors, end - size, size, vectors, factors);
+            stage::<T, ROWS, COLUMNS>(reflectors, end - size, size, vectors, factors);
             thread::sync_threads();
             let mut k = end;
             while k > end - size {
@@ -178,74 +259,25 @@ impl<T: Scalar, const PARTS: usize, const COLUMNS: usize> Part<T, PARTS, COLUMNS
         self.first_row(q + 1).wrapping_sub(past) < self.n + self.first_row(1) - past
     }
 
-    /// Writes the column with the sign convention: the component of largest modulus, the first of equals, is real and
-    /// positive.
+    /// Stores this lane's elements of a column of order `n`; `rank` is that in the tile.
     #[inline(always)]
-    fn write(&self, column: GlobalMut<T>, failed: bool) {
-        // The indices anew: the compiler would keep those of `load` through the transform.
-        let fresh = Part { tile: Tile::native(self.tile.lanes()), n: self.tile.shuffle_idx(self.n, 0), ..*self };
-        fresh.write_rows(column, failed);
-    }
-
-    #[inline(always)]
-    fn write_rows(&self, column: GlobalMut<T>, failed: bool) {
-        let (largest, largest_row) = self.largest();
-        let factor = phase_factor(largest);
-        let nan = <T::Real as Real>::NAN;
-        let factor = if failed { T::from_parts(nan, nan) } else { factor };
+    fn store(&self, column: Shared<T>, rank: u32, n: u32) {
         for r in 0..PARTS {
             for quad in 0..COLUMNS / 4 {
-                let q = r * COLUMNS / 4 + quad;
-                // A branch a quad, as in `load`.
-                if self.first_row(q) < self.n {
-                    for c in 0..4 {
-                        let row = self.row(q) + c as u32;
-                        let x = self.elements[r][4 * quad + c].mul(factor);
-                        // Real by construction, up to a rounding error that goes here.
-                        let x = if row == largest_row && !failed { T::from_real(x.re()) } else { x };
-                        if row < self.n {
-                            column.set(row as usize, x);
-                        }
+                for c in 0..4 {
+                    let row = self.first_row(r * COLUMNS / 4 + quad) + 4 * rank + c as u32;
+                    if row < n {
+                        column.set(row, self.elements[r][4 * quad + c]);
                     }
                 }
             }
         }
     }
-
-    /// The component of largest modulus and its row, on every lane of the tile.
-    #[inline(always)]
-    fn largest(&self) -> (T, u32) {
-        let zero = <T::Real as Real>::ZERO;
-        let size = |x: T| if T::COMPLEX { x.abs_sq_add(zero) } else { x.abs1() };
-        let (mut re, mut im, mut best, mut row) = (zero, zero, -<T::Real as Real>::ONE, 0);
-        for r in 0..PARTS {
-            for c in 0..COLUMNS {
-                let x = self.elements[r][c];
-                let better = size(x) > best;
-                best = if better { size(x) } else { best };
-                re = if better { x.re() } else { re };
-                im = if better { x.im() } else { im };
-                row = if better { self.row((r * COLUMNS + c) / 4) + (c % 4) as u32 } else { row };
-            }
-        }
-        let mut step = self.tile.lanes() / 2;
-        while step > 0 {
-            let other = self.tile.shuffle_xor(T::from_parts(re, im), step);
-            let other_row = self.tile.shuffle_xor(row, step);
-            let better = size(other) > best || (size(other) == best && other_row < row);
-            best = if better { size(other) } else { best };
-            re = if better { other.re() } else { re };
-            im = if better { other.im() } else { im };
-            row = if better { other_row } else { row };
-            step /= 2;
-        }
-        (T::from_parts(re, im), row)
-    }
 }
 
 /// Brings reflectors `first..first + size` to shared memory, each as a whole vector. By all threads; no barrier.
 #[inline(always)]
-fn stage<T: Scalar, const ROWS: usize>(
+fn stage<T: Scalar, const ROWS: usize, const COLUMNS: usize>(
     reflectors: Item<T>,
     first: u32,
     size: u32,
@@ -253,16 +285,22 @@ fn stage<T: Scalar, const ROWS: usize>(
     factors: Shared<T>,
 ) {
     let p = const { padded(ROWS) as u32 };
-    let mut element = thread::thread_idx_x();
-    while element < size * p {
-        let (j, row) = (element / p, element % p);
-        let pivot = first + j + 1;
-        let mut x = if row == pivot { T::ONE } else { T::ZERO };
-        if row > pivot && row < reflectors.n {
-            x = reflectors.column(first + j).get(row as usize);
+    let (passes, step) = const {
+        (STAGED * padded(ROWS) / threads(ROWS, COLUMNS), (threads(ROWS, COLUMNS) / padded(ROWS)) as u32)
+    };
+    let row = thread::thread_idx_x() % p;
+    let mut j = thread::thread_idx_x() / p;
+    // A constant number of passes: the compiler unrolls another loop into more registers than the columns leave.
+    for _ in 0..passes {
+        if j < size {
+            let pivot = first + j + 1;
+            let mut x = if row == pivot { T::ONE } else { T::ZERO };
+            if row > pivot && row < reflectors.n {
+                x = reflectors.column(first + j).get(row as usize);
+            }
+            vectors.set(j * p + row, x);
         }
-        vectors.set(element, x);
-        element += thread::block_dim_x();
+        j += step;
     }
     let j = thread::thread_idx_x();
     if j < size {

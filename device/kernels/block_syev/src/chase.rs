@@ -1,6 +1,6 @@
 //! The warp that chases: implicit QL on the tridiagonal matrix in shared memory.
 
-use crate::shape::{Offsets, SWEEPS, WORDS, padded};
+use crate::shape::{Offsets, REVERSED, SWEEPS, UNCONVERGED, WORDS, padded};
 use cuda_std::prelude::*;
 use cuda_std::warp::{FULL_MASK, lane_id, sync_warp, warp_vote_ballot};
 use device_linalg::steqr_cta::Recurrence;
@@ -20,9 +20,6 @@ pub struct Track<R> {
     words: Shared<u32>,
     padded: u32,
 }
-
-const UNCONVERGED: u32 = 2 * SWEEPS as u32;
-const REVERSED: u32 = UNCONVERGED + 1;
 
 impl<R: Real> Track<R> {
     /// The track of a block with `rows` rows a lane.
@@ -92,28 +89,37 @@ impl<R: Real> Track<R> {
 
     /// The role of the chasing warp: logs round after round, one ahead of what the others apply. Ends behind the
     /// barrier after which the results are there.
+    ///
+    /// A round is a train of [`SWEEPS`] sweeps over the first block that is left.
     #[inline(always)]
     pub fn lead(&self, n: u32, max_sweeps: u32) {
         let (mut buffer, mut more, mut left) = (0, true, max_sweeps);
         while more {
-            let mut active = false;
-            for sweep in 0..SWEEPS {
-                let coupled = self.coupled(n);
-                let due = coupled.any() && left > 0;
-                let span = if due { coupled.first_block() } else { (0, 0) };
-                if lane_id() == 0 {
-                    if due {
-                        self.chase(span, buffer, sweep);
-                    }
-                    self.words.set(buffer * SWEEPS as u32 + sweep as u32, span.0 | span.1 << 8);
-                    self.words.set(UNCONVERGED, coupled.count());
-                }
-                sync_warp(FULL_MASK);
-                active |= due;
-                left -= due as u32;
+            let coupled = self.coupled(n);
+            let active = coupled.any() && left > 0;
+            if active {
+                let span = coupled.first_block();
+                let sweeps = cars(span);
+                self.chase(span, buffer, sweeps);
+                left -= if left < sweeps { left } else { sweeps };
+                self.note(buffer, span, sweeps);
+            } else {
+                self.note(buffer, (0, 0), 0);
+            }
+            if lane_id() == 0 {
+                self.words.set(UNCONVERGED, coupled.count());
             }
             more = thread::sync_roles_or(active);
             buffer ^= 1;
+        }
+    }
+
+    /// Notes which planes the sweeps of a round rotated.
+    #[inline(always)]
+    fn note(&self, buffer: u32, (l, m): (u32, u32), sweeps: u32) {
+        let lane = lane_id();
+        if lane < SWEEPS as u32 {
+            self.words.set(buffer * SWEEPS as u32 + lane, if lane < sweeps { l | m << 8 } else { 0 });
         }
     }
 
@@ -143,38 +149,69 @@ impl<R: Real> Track<R> {
         }
     }
 
-    /// One sweep over rows `l..=m`, by one lane.
+    /// `sweeps` sweeps over rows `l..=m`, a lane each, each [`LAG`] planes behind the one before it.
     ///
-    /// The next row's elements are loaded before this row's are stored: the chain of rotations need not wait for
-    /// shared memory.
+    /// The shifts are those of the leading 2x2 block before the train: the last sweep takes the eigenvalue nearest
+    /// `d_l`, the ones before it both in turn. A step loads the next row's elements before it stores this row's: the
+    /// chain of rotations need not wait for shared memory, and the lag is what that takes.
     #[inline(always)]
-    fn chase(&self, (l, m): (u32, u32), buffer: u32, sweep: usize) {
+    fn chase(&self, (l, m): (u32, u32), buffer: u32, sweeps: u32) {
         let log = self.log.as_pairs();
-        let base = self.log_index(buffer, sweep);
-        let mu = shift(self.d.get(l), self.e.get(l), self.d.get(l + 1));
-        let mut d_high = self.d.get(m);
-        let mut e = self.e.get(m - 1);
-        let mut d_low = self.d.get(m - 1);
-        let mut recurrence = Recurrence::start(d_high - mu);
-        let mut i = m;
-        while i > l {
-            i -= 1;
-            let next = if i > 0 { i - 1 } else { 0 };
-            let (e_next, d_next) = (self.e.get(next), self.d.get(next));
-            let (turn, d_new) = recurrence.advance((d_low, e, d_high), rotation);
-            self.d.set(i + 1, d_new);
-            if i + 1 < m {
-                self.e.set(i + 1, turn.r);
+        let car = lane_id();
+        let base = self.log_index(buffer, 0) + car * self.padded;
+        let (d_l, d_next) = (self.d.get(l), self.d.get(l + 1));
+        let near = shift(d_l, self.e.get(l), d_next);
+        let far = d_l + (d_next - near);
+        let mu = if (sweeps - 1).wrapping_sub(car) & 1 == 0 { near } else { far };
+        sync_warp(FULL_MASK);
+        // Step of the train at which this sweep begins, and the one at which it has left plane l.
+        let start = LAG * car;
+        let end = start + m - l;
+        let (mut d_high, mut e, mut d_low) = (R::ZERO, R::ZERO, R::ZERO);
+        let mut recurrence = Recurrence::start(R::ZERO);
+        let steps = LAG * (sweeps - 1) + m - l;
+        let mut step = 0;
+        while step <= steps {
+            if car < sweeps {
+                if step == start {
+                    d_high = self.d.get(m);
+                    e = self.e.get(m - 1);
+                    d_low = self.d.get(m - 1);
+                    recurrence = Recurrence::start(d_high - mu);
+                }
+                if step >= start && step < end {
+                    let i = m - 1 - (step - start);
+                    let next = if i > l { i - 1 } else { i };
+                    let (e_next, d_next) = (self.e.get(next), self.d.get(next));
+                    let (turn, d_new) = recurrence.advance((d_low, e, d_high), rotation);
+                    self.d.set(i + 1, d_new);
+                    if i + 1 < m {
+                        self.e.set(i + 1, turn.r);
+                    }
+                    log.set(base + i, R::Pair::from([turn.c, turn.s]));
+                    d_high = d_low;
+                    e = e_next;
+                    d_low = d_next;
+                }
+                if step == end {
+                    let (d_new, e_new) = recurrence.finish(d_high);
+                    self.d.set(l, d_new);
+                    self.e.set(l, e_new);
+                }
             }
-            log.set(base + i, R::Pair::from([turn.c, turn.s]));
-            d_high = d_low;
-            e = e_next;
-            d_low = d_next;
+            sync_warp(FULL_MASK);
+            step += 1;
         }
-        let (d_new, e_new) = recurrence.finish(d_high);
-        self.d.set(l, d_new);
-        self.e.set(l, e_new);
     }
+}
+
+/// Planes between the sweeps of a train.
+const LAG: u32 = 3;
+
+/// Sweeps of a train over a block: two rows need but one.
+#[inline(always)]
+fn cars((l, m): (u32, u32)) -> u32 {
+    if m - l < 2 { 1 } else { SWEEPS as u32 }
 }
 
 /// One bit a coupling.

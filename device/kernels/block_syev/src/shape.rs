@@ -39,6 +39,22 @@ pub const fn in_parts(bytes: usize, rows: usize) -> bool {
     bytes == 16 && rows == 4
 }
 
+/// Rows a lane's worth of columns that the back-transform takes at a time, [`threads`] over the lanes of a column.
+pub const fn parts(bytes: usize, rows: usize) -> usize {
+    if in_parts(bytes, rows) { 1 } else { rows }
+}
+
+/// How often a pass of the back-transform fills the shared memory for finished columns: complex ones take twice what
+/// the real basis takes.
+pub const fn chunks(bytes: usize, real_bytes: usize) -> usize {
+    bytes / real_bytes
+}
+
+/// Columns that leave the back-transform at a time.
+pub const fn finished_columns(bytes: usize, real_bytes: usize, rows: usize) -> usize {
+    32 * parts(bytes, rows) / chunks(bytes, real_bytes)
+}
+
 /// Byte offsets of the parts of a block's shared memory. What begins with `tail`, `basis` and `staged` takes turns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Offsets {
@@ -64,12 +80,20 @@ pub struct Offsets {
     pub staged: usize,
     /// Their factors.
     pub factors: usize,
+    /// Columns on their way out.
+    pub finished: usize,
     /// Bytes in all.
     pub end: usize,
 }
 
-/// Words of [`Offsets::words`]: spans, unconverged couplings.
+/// Words of [`Offsets::words`]: spans of the log, then what follows.
 pub const WORDS: usize = 2 * SWEEPS + 4;
+/// Word: couplings that did not converge.
+pub const UNCONVERGED: u32 = 2 * SWEEPS as u32;
+/// Word: whether the tridiagonal matrix stands reversed.
+pub const REVERSED: u32 = UNCONVERGED + 1;
+/// Word: the item.
+pub const INDEX: u32 = UNCONVERGED + 2;
 
 impl Offsets {
     /// The parts for order `n`.
@@ -96,13 +120,16 @@ impl Offsets {
         let staged = if in_parts(bytes, rows) { basis + n * n * real_bytes } else { union };
         let staged = staged.next_multiple_of(16);
         let factors = staged + 2 * STAGED * p * bytes;
+        let finished = staged;
         if vectors {
             let chased = basis + n * n * real_bytes;
             let back = factors + 2 * STAGED * bytes;
             end = if chased > end { chased } else { end };
             end = if back > end { back } else { end };
+            let out = finished + finished_columns(bytes, real_bytes, rows) * n * bytes;
+            end = if out > end { out } else { end };
         }
-        Offsets { tridiagonal, largest, words, tail, partial, column, own, log, basis, staged, factors, end }
+        Offsets { tridiagonal, largest, words, tail, partial, column, own, log, basis, staged, factors, finished, end }
     }
 }
 

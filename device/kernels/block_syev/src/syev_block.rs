@@ -7,7 +7,7 @@ use crate::chase::Track;
 use crate::reduce::Columns;
 #[cfg(doc)]
 use crate::shape::threads;
-use crate::shape::{Item, Offsets, in_parts};
+use crate::shape::{INDEX, Item, Offsets, WORDS, in_parts};
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 use device_linalg::reflector::Reflector;
@@ -64,23 +64,31 @@ pub unsafe fn syev_block<T: Scalar, const ROWS: usize, const COLUMNS: usize, con
     upper: u32,
     sweeps_per_value: u32,
 ) {
-    let index = thread::block_idx_x() as u64;
-    let item = Item { matrix: a.at((index * stride) as usize), n, ld };
-    let kept = Item { matrix: reflectors.at((index * reflector_stride) as usize), n, ld: reflector_ld };
-    let values = w.at(index as usize * n as usize);
     let offsets = Offsets::new(ROWS, COLUMNS, size_of::<T>(), size_of::<T::Real>(), n as usize, VECTORS);
-
-    let mut columns = Columns::<T, ROWS, COLUMNS>::load(item, upper != 0, &offsets);
+    let first = thread::block_idx_x();
+    let item_at = |index: u32| Item { matrix: a.at((index as u64 * stride) as usize), n, ld };
+    let mut columns = Columns::<T, ROWS, COLUMNS>::load(item_at(first), upper != 0, &offsets);
+    // SAFETY: the launch gives Offsets::end bytes; the part is aligned.
+    let words = unsafe { dynamic_shared_mem::<u32>(offsets.words, WORDS) };
+    if thread::thread_idx_x() == 0 {
+        words.set(INDEX, first);
+    }
+    // Read again where it is needed: no phase has the registers for addresses that another one needs.
+    let index = || words.get(INDEX);
     let Some(scale) = columns.normalize() else {
-        write_nan::<T, VECTORS>(item, values);
+        write_nan::<T, VECTORS>(item_at(first), w.at(first as usize * n as usize));
         if thread::thread_idx_x() == 0 {
-            status.set(index as usize, -1);
+            status.set(first as usize, -1);
         }
         return;
     };
+    let kept_at = || {
+        let offset = index() as u64 * reflector_stride;
+        Item { matrix: reflectors.at(offset as usize), n, ld: reflector_ld }
+    };
     columns.reduce(|k, reflector| {
         if VECTORS {
-            keep::<T, ROWS>(kept, k, reflector);
+            keep::<T, ROWS>(kept_at(), k, reflector);
         }
     });
     thread::sync_threads();
@@ -114,10 +122,11 @@ pub unsafe fn syev_block<T: Scalar, const ROWS: usize, const COLUMNS: usize, con
         }
         let nan = <T::Real as Real>::NAN;
         let at = position(track.d, n, thread) as usize;
+        let values = w.at(index() as usize * n as usize);
         values.set(at, if unconverged != 0 { nan } else { x * descale });
     }
     if thread == 0 {
-        status.set(index as usize, unconverged as i32);
+        status.set(index() as usize, unconverged as i32);
     }
     if VECTORS {
         let basis = Basis {
@@ -127,9 +136,9 @@ pub unsafe fn syev_block<T: Scalar, const ROWS: usize, const COLUMNS: usize, con
             failed: unconverged != 0,
         };
         if in_parts(size_of::<T>(), ROWS) {
-            write_vectors::<T, ROWS, COLUMNS, 1>(basis, item, kept, &offsets);
+            write_vectors::<T, ROWS, COLUMNS, 1>(basis, item_at(index()), kept_at(), &offsets);
         } else {
-            write_vectors::<T, ROWS, COLUMNS, ROWS>(basis, item, kept, &offsets);
+            write_vectors::<T, ROWS, COLUMNS, ROWS>(basis, item_at(index()), kept_at(), &offsets);
         }
     }
 }
