@@ -38,7 +38,7 @@ macro_rules! arm {
                 alone_and_in_a_batch, bad_items_touch_no_other, values_that_overflow_are_infinite,
                 gaps_and_guards_stay, empty_shapes, one_by_one, many_items, large_batches
             });
-            arm!(@each $t: named::{diagonals, small_real, adjacency_of_33, near_singular_in_turns});
+            arm!(@each $t: named::{diagonals, small_real, adjacency_of_33, near_singular_in_turns, largest_of_a_block});
             arm!(@each $t: reported::{
                 graphs_of_20, one_nan_among_many, a_moment_of_the_normal_distribution, batches_beyond_limits
             });

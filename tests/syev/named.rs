@@ -1,6 +1,6 @@
 //! Inputs on which software of this kind has failed, each with what went wrong there.
 
-use batchlas::{Device, Jobz, Real, Scalar, Uplo};
+use batchlas::{Device, Dtype, Jobz, Real, Scalar, Uplo};
 
 use crate::arms::Arm;
 use crate::checks::check_items;
@@ -147,4 +147,15 @@ pub fn near_singular_in_turns<T: Scalar>(arm: Arm) {
             assert_eq!(vectors, expected[..vectors.len()], "round {round} size {size}");
         }
     }
+}
+
+/// The largest orders of the family `block`, where the executor's other tests do not go.
+pub fn largest_of_a_block<T: Scalar>(arm: Arm) {
+    let n = match T::DTYPE {
+        Dtype::F32 => 128,
+        Dtype::C64 => 127,
+        _ => return,
+    };
+    let Some(queue) = arm.queue().filter(|_| arm.route == "block") else { return };
+    check_items::<T>(arm, &queue, "random", &[Random::new(128).hermitian(n)], Uplo::Lower);
 }

@@ -99,7 +99,8 @@ impl<R: Real> Track<R> {
             let active = coupled.any() && left > 0;
             if active {
                 let span = coupled.first_block();
-                let sweeps = cars(span);
+                // Where trains do not get on, single sweeps with the shift of the moment do, as in dsteqr.
+                let sweeps = if 2 * left > max_sweeps { cars(span) } else { 1 };
                 self.chase(span, buffer, sweeps);
                 left -= if left < sweeps { left } else { sweeps };
                 self.note(buffer, span, sweeps);
@@ -151,8 +152,8 @@ impl<R: Real> Track<R> {
 
     /// `sweeps` sweeps over rows `l..=m`, a lane each, each [`LAG`] planes behind the one before it.
     ///
-    /// The shifts are those of the leading 2x2 block before the train: the last sweep takes the eigenvalue nearest
-    /// `d_l`, the ones before it both in turn. A step loads the next row's elements before it stores this row's: the
+    /// The shifts are eigenvalues of the leading 2x2 block before the train: the one nearest `d_l`, the other one, and
+    /// twice the first again, which ran through fewest trains on random matrices. A step loads the next row's elements before it stores this row's: the
     /// chain of rotations need not wait for shared memory, and the lag is what that takes.
     #[inline(always)]
     fn chase(&self, (l, m): (u32, u32), buffer: u32, sweeps: u32) {
@@ -162,7 +163,7 @@ impl<R: Real> Track<R> {
         let (d_l, d_next) = (self.d.get(l), self.d.get(l + 1));
         let near = shift(d_l, self.e.get(l), d_next);
         let far = d_l + (d_next - near);
-        let mu = if (sweeps - 1).wrapping_sub(car) & 1 == 0 { near } else { far };
+        let mu = if car == 1 { far } else { near };
         sync_warp(FULL_MASK);
         // Step of the train at which this sweep begins, and the one at which it has left plane l.
         let start = LAG * car;
