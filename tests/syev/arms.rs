@@ -63,7 +63,13 @@ impl Arm {
             ("thread", Dtype::F64 | Dtype::C32) => 6,
             ("thread", Dtype::C64) => 4,
             // The executor is slow; `named::largest_of_a_block` goes to the end.
-            ("block", _) => if self.device == Device::Simt { 65 } else { 128 },
+            ("block", _) => {
+                if self.device == Device::Simt {
+                    65
+                } else {
+                    128
+                }
+            }
             _ => 32,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Without workspace, but for Complex f64 with vectors and n > 64: there the reflectors take as much as the matrices.
 
-use kernels_block_syev::shape::{Offsets, in_parts, threads};
+use kernels_block_syev::shape::{Offsets, in_parts, padded, threads};
 use kernels_block_syev::syev_block::syev_block;
 
 use super::family::{Arrays, Family, Operands, Plan};
@@ -24,15 +24,27 @@ fn rows(n: usize) -> usize {
     if n <= 64 { 2 } else { 4 }
 }
 
-/// Columns that a warp holds: as many as registers allow, since each warp repeats the scalar work of a step.
-fn columns(dtype: Dtype, rows: usize) -> usize {
-    if dtype == Dtype::C64 && rows == 2 { 8 } else { 16 }
+/// Warps of a block that have a kernel, the default first: as few as registers allow, for each warp repeats the scalar
+/// work of a column, and blocks that fit a multiprocessor together hide each other's chase.
+fn warps(dtype: Dtype, rows: usize) -> &'static [usize] {
+    match (dtype, rows) {
+        (Dtype::C64, 2) => &[4, 8],
+        (_, 2) => &[2, 4],
+        _ => &[8],
+    }
 }
 
-fn offsets(problem: &Problem) -> Offsets {
-    let (dtype, rows) = (problem.dtype, rows(problem.n));
-    let vectors = problem.jobz == Jobz::V;
-    Offsets::new(rows, columns(dtype, rows), dtype.bytes(), dtype.real().bytes(), problem.n, vectors)
+/// Columns that a warp holds.
+fn columns(problem: &Problem, params: &Params) -> usize {
+    let rows = rows(problem.n);
+    let warps = params.get("warps").map_or(warps(problem.dtype, rows)[0], |warps| warps as usize);
+    padded(rows) / warps
+}
+
+fn offsets(problem: &Problem, params: &Params) -> Offsets {
+    let (dtype, vectors) = (problem.dtype, problem.jobz == Jobz::V);
+    let columns = columns(problem, params);
+    Offsets::new(rows(problem.n), columns, dtype.bytes(), dtype.real().bytes(), problem.n, vectors)
 }
 
 /// Elements that the reflectors take where they have no room in the matrices.
@@ -48,9 +60,19 @@ impl Family for Block {
         "block"
     }
 
-    fn can_run(&self, problem: &Problem, _: &Params, target: &Target) -> std::result::Result<(), String> {
+    fn can_run(
+        &self,
+        problem: &Problem,
+        params: &Params,
+        target: &Target,
+    ) -> std::result::Result<(), String> {
         small::can_run(problem, target, MAX_N)?;
-        let (needed, limits) = (offsets(problem).end, target.limits());
+        let known = warps(problem.dtype, rows(problem.n));
+        if params.get("warps").is_some_and(|warps| !known.contains(&(warps as usize))) {
+            let known: Vec<String> = known.iter().map(usize::to_string).collect();
+            return Err(format!("warps is {} for this type and order", known.join(" or ")));
+        }
+        let (needed, limits) = (offsets(problem, params).end, target.limits());
         let most = limits.map_or(0, |limits| limits.shared_bytes_per_block);
         if needed > most {
             return Err(format!("needs {needed} bytes of shared memory a block, the device gives {most}"));
@@ -61,23 +83,26 @@ impl Family for Block {
     fn plan(&self, problem: &Problem, params: &Params, _: &Target) -> Result<Plan> {
         let kept = kept_elements(problem)?.saturating_mul(problem.dtype.bytes());
         let workspace_bytes = if kept == 0 { 0 } else { workspace_bytes::<u8>(kept) };
-        Ok(Plan { problem: *problem, family: self.name(), params: params.clone(), workspace_bytes })
+        let mut params = params.clone();
+        params.set("warps", (padded(rows(problem.n)) / columns(problem, &params)) as u32);
+        Ok(Plan { problem: *problem, family: self.name(), params, workspace_bytes })
     }
 
     fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
-        macro_rules! by_order {
-            ($arrays:ident, $columns2:literal, $columns4:literal) => {
-                match rows(plan.problem.n) {
-                    2 => by_jobz::<_, 2, $columns2>(queue, plan, $arrays),
-                    _ => by_jobz::<_, 4, $columns4>(queue, plan, $arrays),
+        let columns = columns(&plan.problem, &plan.params);
+        macro_rules! by_shape {
+            ($arrays:ident, $($columns2:literal)*) => {
+                match (rows(plan.problem.n), columns) {
+                    $((2, $columns2) => by_jobz::<_, 2, $columns2>(queue, plan, $arrays),)*
+                    _ => by_jobz::<_, 4, 16>(queue, plan, $arrays),
                 }
             };
         }
         match operands {
-            Operands::F32(arrays) => by_order!(arrays, 16, 16),
-            Operands::F64(arrays) => by_order!(arrays, 16, 16),
-            Operands::C32(arrays) => by_order!(arrays, 16, 16),
-            Operands::C64(arrays) => by_order!(arrays, 8, 16),
+            Operands::F32(arrays) => by_shape!(arrays, 16 32),
+            Operands::F64(arrays) => by_shape!(arrays, 16 32),
+            Operands::C32(arrays) => by_shape!(arrays, 16 32),
+            Operands::C64(arrays) => by_shape!(arrays, 8 16),
         }
     }
 }
@@ -119,5 +144,5 @@ fn run<T: KernelScalar, const ROWS: usize, const COLUMNS: usize, const VECTORS: 
         upper,
         SWEEPS_PER_VALUE,
     );
-    submit(queue, config(batch, 1, threads(ROWS, COLUMNS) as u32, offsets(problem).end)?, call)
+    submit(queue, config(batch, 1, threads(ROWS, COLUMNS) as u32, offsets(problem, &plan.params).end)?, call)
 }

@@ -72,7 +72,12 @@ pub static OPERATION: Operation = Operation {
             // Warps a block.
             params: &[Param::Named { name: "warps", min: 1, max: 4 }],
         },
-        Family { name: "block", kind: Kind::Native, params: &[] },
+        Family {
+            name: "block",
+            kind: Kind::Native,
+            // Warps a block.
+            params: &[Param::Named { name: "warps", min: 2, max: 8 }],
+        },
         Family {
             name: "blocked",
             kind: Kind::Native,

@@ -4,16 +4,20 @@ use crate::chase::Track;
 use crate::shape::SWEEPS;
 use cuda_std::prelude::*;
 
-/// This lane's row of the basis in shared memory: element of column `j` at `j * ld`.
+/// This lane's rows of the basis in shared memory: element of column `j` at `j * ld`, rows `distance` apart.
 #[derive(Clone, Copy, Debug)]
-pub struct Row<R> {
-    /// Element of column 0.
+pub struct Rows<R, const COUNT: usize> {
+    /// Element of column 0 in the first row.
     pub first: Shared<R>,
     /// Distance between columns: the order.
     pub ld: u32,
+    /// Index of the first row.
+    pub row: u32,
+    /// Distance between rows.
+    pub distance: u32,
 }
 
-impl<R: Real> Row<R> {
+impl<R: Real, const COUNT: usize> Rows<R, COUNT> {
     /// Applies the round that `buffer` holds.
     ///
     /// All sweeps of a round pass as one front: sweep `s` rotates plane `j + s` while sweep 0 rotates plane `j`. So a
@@ -35,47 +39,62 @@ impl<R: Real> Row<R> {
                 top = if start > top { start } else { top };
             }
         }
-        let mut window = [R::ZERO; SWEEPS + 1];
+        let mut window = [[R::ZERO; SWEEPS + 1]; COUNT];
         for i in 1..SWEEPS + 1 {
-            window[i] = self.get(top - 1 + i as i32);
+            for r in 0..COUNT {
+                window[r][i] = self.get(r, top - 1 + i as i32);
+            }
         }
         let mut j = top - 1;
         while j >= bottom {
-            window[0] = self.get(j);
+            for r in 0..COUNT {
+                window[r][0] = self.get(r, j);
+            }
             for s in 0..SWEEPS {
                 if ((j - first[s]) as u32) < planes[s] {
                     let plane = track.log_index(buffer, s) + (j + s as i32) as u32;
                     let [cos, sin] = log.get(plane).into();
-                    let (high, low) = (window[s + 1], window[s]);
-                    window[s + 1] = high.mul_add(cos, low * sin);
-                    window[s] = low.mul_add(cos, -(high * sin));
+                    for r in 0..COUNT {
+                        let (high, low) = (window[r][s + 1], window[r][s]);
+                        window[r][s + 1] = high.mul_add(cos, low * sin);
+                        window[r][s] = low.mul_add(cos, -(high * sin));
+                    }
                 }
             }
-            self.set(j + SWEEPS as i32, window[SWEEPS]);
-            for i in 0..SWEEPS {
-                window[SWEEPS - i] = window[SWEEPS - 1 - i];
+            for r in 0..COUNT {
+                self.set(r, j + SWEEPS as i32, window[r][SWEEPS]);
+                for i in 0..SWEEPS {
+                    window[r][SWEEPS - i] = window[r][SWEEPS - 1 - i];
+                }
             }
             j -= 1;
         }
         for i in 1..SWEEPS + 1 {
-            if top > bottom {
-                self.set(bottom - 1 + i as i32, window[i]);
+            for r in 0..COUNT {
+                if top > bottom {
+                    self.set(r, bottom - 1 + i as i32, window[r][i]);
+                }
             }
         }
     }
 
-    /// Element of column `j`, anything outside of the basis.
+    /// Element of column `j` in row `r` of this lane; 0 outside of the basis.
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    fn get(self, j: i32) -> R {
-        if (j as u32) < self.ld { self.first.get(j as u32 * self.ld) } else { R::ZERO }
+    fn get(self, r: usize, j: i32) -> R {
+        if self.holds(r, j) { self.first.get(j as u32 * self.ld + r as u32 * self.distance) } else { R::ZERO }
     }
 
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    fn set(self, j: i32, x: R) {
-        if (j as u32) < self.ld {
-            self.first.set(j as u32 * self.ld, x);
+    fn set(self, r: usize, j: i32, x: R) {
+        if self.holds(r, j) {
+            self.first.set(j as u32 * self.ld + r as u32 * self.distance, x);
         }
+    }
+
+    #[inline(always)]
+    fn holds(self, r: usize, j: i32) -> bool {
+        (j as u32) < self.ld && (r == 0 || self.row + r as u32 * self.distance < self.ld)
     }
 }

@@ -39,7 +39,7 @@ pub fn write_vectors<T: Scalar, const ROWS: usize, const COLUMNS: usize, const P
     offsets: &Offsets,
 ) {
     let lanes = const { padded(ROWS) / (PARTS * COLUMNS) };
-    let tile = Tile::native(lanes as u32);
+    let (tile, whole) = (Tile::native(lanes as u32), Tile::native(32));
     let n = item.n;
     let mut pass = 0;
     loop {
@@ -50,13 +50,17 @@ pub fn write_vectors<T: Scalar, const ROWS: usize, const COLUMNS: usize, const P
         // The staging takes the place of the basis, where all of it has been read.
         thread::sync_threads();
         part.transform::<ROWS>(reflectors, offsets);
-        let (chunks, width) =
-            const { (chunks(size_of::<T>(), size_of::<T::Real>()), finished_columns(size_of::<T>(), size_of::<T::Real>(), ROWS)) };
+        let (chunks, width) = const {
+            (
+                chunks(size_of::<T>(), size_of::<T::Real>()),
+                finished_columns(size_of::<T>(), size_of::<T::Real>(), ROWS),
+            )
+        };
         // SAFETY: the launch gives Offsets::end bytes; the part is aligned, and what lay in its place is done with.
         let finished = unsafe { dynamic_shared_mem::<T>(offsets.finished, width * n as usize) };
         let width = width as u32;
         // Indices through a shuffle: the compiler would keep those of `load` through the transform.
-        let (rank, order) = (tile.shuffle_idx(tile.rank(), tile.rank()), tile.shuffle_idx(n, 0));
+        let (rank, order) = (whole.shuffle_xor(tile.rank(), 0), whole.shuffle_idx(n, 0));
         for chunk in 0..chunks {
             let first = (pass * PARTS * 32) as u32 + chunk as u32 * width;
             thread::sync_threads();
@@ -77,7 +81,13 @@ pub fn write_vectors<T: Scalar, const ROWS: usize, const COLUMNS: usize, const P
 /// Writes columns `first..first + width` from shared memory, a warp a column, with the sign convention: the component
 /// of largest modulus, the first of equals, is real and positive.
 #[inline(always)]
-fn write_columns<T: Scalar>(finished: Shared<T>, basis: Basis<T::Real>, item: Item<T>, first: u32, width: u32) {
+fn write_columns<T: Scalar>(
+    finished: Shared<T>,
+    basis: Basis<T::Real>,
+    item: Item<T>,
+    first: u32,
+    width: u32,
+) {
     let tile = Tile::native(32);
     let n = item.n;
     let mut local = thread::thread_idx_x() / 32;
@@ -173,7 +183,7 @@ impl<T: Scalar, const PARTS: usize, const COLUMNS: usize> Part<T, PARTS, COLUMNS
             for quad in 0..COLUMNS / 4 {
                 // The order through a shuffle: the comparisons of all quads at once would take the registers that the
                 // elements need.
-                let n = self.tile.shuffle_idx(self.n, 0);
+                let n = Tile::native(32).shuffle_idx(self.n, 0);
                 for c in 0..4 {
                     let row = self.row(r * COLUMNS / 4 + quad) + c as u32;
                     let there = row < n;
@@ -206,7 +216,8 @@ impl<T: Scalar, const PARTS: usize, const COLUMNS: usize> Part<T, PARTS, COLUMNS
         let mut end = count;
         while end > 0 {
             let size = if end < STAGED as u32 { end } else { STAGED as u32 };
-            let (vectors, factors) = (staged.at(buffer * (STAGED * p) as u32), factors.at(buffer * STAGED as u32));
+            let (vectors, factors) =
+                (staged.at(buffer * (STAGED * p) as u32), factors.at(buffer * STAGED as u32));
             stage::<T, ROWS, COLUMNS>(reflectors, end - size, size, vectors, factors);
             thread::sync_threads();
             let mut k = end;

@@ -334,7 +334,12 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize> Columns<T, ROWS, COLUMN
     /// The vectors of the update by the reflector of column `k`, from the parts of the product:
     /// `w = tau A v - (tau / 2)(tau A v)^H v * v`, as LAPACK's `zhetd2`.
     #[inline(always)]
-    fn pending<const FIRST: usize>(&self, k: u32, buffer: u32, reflector: &Reflector<T, ROWS>) -> Vectors<T, ROWS> {
+    fn pending<const FIRST: usize>(
+        &self,
+        k: u32,
+        buffer: u32,
+        reflector: &Reflector<T, ROWS>,
+    ) -> Vectors<T, ROWS> {
         let (v, tau) = (reflector.v, reflector.tau);
         let mut w = [T::ZERO; ROWS];
         let mut dot = T::ZERO;

@@ -97,7 +97,14 @@ pub const INDEX: u32 = UNCONVERGED + 2;
 
 impl Offsets {
     /// The parts for order `n`.
-    pub const fn new(rows: usize, columns: usize, bytes: usize, real_bytes: usize, n: usize, vectors: bool) -> Self {
+    pub const fn new(
+        rows: usize,
+        columns: usize,
+        bytes: usize,
+        real_bytes: usize,
+        n: usize,
+        vectors: bool,
+    ) -> Self {
         let (p, warps) = (padded(rows), warps(rows, columns));
         let tridiagonal = 0;
         let largest = tridiagonal + 2 * p * real_bytes;
@@ -129,7 +136,21 @@ impl Offsets {
             let out = finished + finished_columns(bytes, real_bytes, rows) * n * bytes;
             end = if out > end { out } else { end };
         }
-        Offsets { tridiagonal, largest, words, tail, partial, column, own, log, basis, staged, factors, finished, end }
+        Offsets {
+            tridiagonal,
+            largest,
+            words,
+            tail,
+            partial,
+            column,
+            own,
+            log,
+            basis,
+            staged,
+            factors,
+            finished,
+            end,
+        }
     }
 }
 

@@ -1,13 +1,11 @@
 //! `syev_block`: the whole eigenproblem in one launch, a block of threads a matrix.
 
-use crate::apply::Row;
+use crate::apply::Rows;
 use crate::back::{Basis, position, write_vectors};
 use crate::bisect::eigenvalue;
 use crate::chase::Track;
 use crate::reduce::Columns;
-#[cfg(doc)]
-use crate::shape::threads;
-use crate::shape::{INDEX, Item, Offsets, WORDS, in_parts};
+use crate::shape::{INDEX, Item, Offsets, WORDS, in_parts, padded, threads};
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 use device_linalg::reflector::Reflector;
@@ -24,7 +22,7 @@ use device_linalg::rows::row_of;
 /// it is not 0 the outputs are NaN.
 ///
 /// # Lanes
-/// Reduction: a warp holds `COLUMNS` columns, lane = row. QL: warp 0 chases, the next `ROWS` warps hold a row a lane.
+/// Reduction: a warp holds `COLUMNS` columns, lane = row. QL: warp 0 chases, threads of the others take a row, or two.
 /// Bisection: a thread a value. Back-transform: `PADDED / (ROWS COLUMNS)` lanes a column.
 ///
 /// # Shared memory
@@ -45,8 +43,11 @@ use device_linalg::rows::row_of;
 /// # Source
 /// LAPACK's `zhetd2`, `dsteqr`, `dstebz`; `docs/algorithms/block.md`.
 #[kernel(
+    group(T = [f32], ROWS = [2], COLUMNS = [32], VECTORS = [true, false], launch_bounds(64, 7)),
     group(T = [f32], ROWS = [2], COLUMNS = [16], VECTORS = [true, false], launch_bounds(128, 5)),
+    group(T = [f64, c32], ROWS = [2], COLUMNS = [32], VECTORS = [true, false], launch_bounds(64, 4)),
     group(T = [f64, c32], ROWS = [2], COLUMNS = [16], VECTORS = [true, false], launch_bounds(128, 3)),
+    group(T = [c64], ROWS = [2], COLUMNS = [16], VECTORS = [true, false], launch_bounds(128, 2)),
     group(T = [c64], ROWS = [2], COLUMNS = [8], VECTORS = [true, false], launch_bounds(256, 1)),
     group(T = [f32], ROWS = [4], COLUMNS = [16], VECTORS = [true, false], launch_bounds(256, 2)),
     group(T = [f64, c32, c64], ROWS = [4], COLUMNS = [16], VECTORS = [true, false], launch_bounds(256, 1))
@@ -101,7 +102,7 @@ pub unsafe fn syev_block<T: Scalar, const ROWS: usize, const COLUMNS: usize, con
         track.prepare(n);
         let basis = identity::<T::Real>(n, &offsets);
         thread::sync_threads();
-        iterate::<T::Real, ROWS>(&track, basis, n, n * sweeps_per_value);
+        iterate::<T::Real, ROWS, COLUMNS>(&track, basis, n, n * sweeps_per_value);
         unconverged = track.unconverged();
     } else {
         let mut value = <T::Real as Real>::ZERO;
@@ -199,19 +200,31 @@ fn identity<R: Real>(n: u32, offsets: &Offsets) -> Shared<R> {
 
 /// Implicit QL: warp 0 chases, a thread a row of the basis follows.
 #[inline(always)]
-fn iterate<R: Real, const ROWS: usize>(track: &Track<R>, basis: Shared<R>, n: u32, max_sweeps: u32) {
+fn iterate<R: Real, const ROWS: usize, const COLUMNS: usize>(
+    track: &Track<R>,
+    basis: Shared<R>,
+    n: u32,
+    max_sweeps: u32,
+) {
     let warp = thread::thread_idx_x() / 32;
     if warp == 0 {
         track.lead(n, max_sweeps);
         return;
     }
     let row = thread::thread_idx_x() - 32;
+    let followers = const { threads(ROWS, COLUMNS) - 32 };
     // The first round is logged with nothing to apply.
     let mut more = thread::sync_roles_or(false);
     let mut buffer = 0;
     while more {
         if row < n {
-            Row { first: basis.at(row), ld: n }.apply_round(track, buffer);
+            let (first, distance) = (basis.at(row), followers as u32);
+            // Two rows a lane where the warps are few.
+            if followers < padded(ROWS) {
+                Rows::<R, 2> { first, ld: n, row, distance }.apply_round(track, buffer);
+            } else {
+                Rows::<R, 1> { first, ld: n, row, distance }.apply_round(track, buffer);
+            }
         }
         more = thread::sync_roles_or(false);
         buffer ^= 1;
