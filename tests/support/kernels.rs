@@ -78,13 +78,13 @@ fn small_syev(queue: &Queue) -> Vec<Outcome> {
 fn block_syev(queue: &Queue) -> Vec<Outcome> {
     let mut outcomes = vec![];
     for jobz in [Jobz::V, Jobz::N] {
-        for (n, warps) in [(40, 2), (33, 4), (65, 8)] {
+        for (n, warps) in [(34, 2), (33, 4), (65, 8)] {
             let family = format!("block:warps={warps}");
             outcomes.push(solved::<f32>(queue, &family, n, 2, jobz));
             outcomes.push(solved::<f64>(queue, &family, n, 2, jobz));
             outcomes.push(solved::<Complex<f32>>(queue, &family, n, 2, jobz));
         }
-        for (n, warps) in [(40, 4), (33, 8), (65, 8)] {
+        for (n, warps) in [(34, 4), (33, 8), (65, 8)] {
             outcomes.push(solved::<Complex<f64>>(queue, &format!("block:warps={warps}"), n, 2, jobz));
         }
     }
