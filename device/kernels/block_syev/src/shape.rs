@@ -114,7 +114,7 @@ impl Offsets {
         let group = group(bytes);
         let used = n.div_ceil(group * warps) * group;
         let held = held(bytes, rows, columns);
-        let tail_columns = if used > held { used - held } else { 0 };
+        let tail_columns = used.saturating_sub(held);
         let tail = union;
         let partial = tail + tail_columns * rows * threads(rows, columns) * bytes;
         let column = partial + 2 * warps * p * bytes;

@@ -119,7 +119,7 @@ pub unsafe fn syev_block<T: Scalar, const ROWS: usize, const COLUMNS: usize, con
         // Two steps: the product of both powers of two may be past the largest number.
         let mut x = track.d.get(thread);
         if VECTORS {
-            x = x * <T::Real as Real>::HIGH_NORM.recip();
+            x *= <T::Real as Real>::HIGH_NORM.recip();
         }
         let nan = <T::Real as Real>::NAN;
         let at = position(track.d, n, thread) as usize;
