@@ -2,7 +2,7 @@
 //!
 //! `LANES` lanes share a column: lane `s` holds the rows `4 (LANES q + s) + c`, `c` below 4, of it.
 
-use crate::shape::{Item, Offsets, STAGED, chunks, finished_columns, padded, threads};
+use crate::shape::{Item, Offsets, STAGED, UNCONVERGED, chunks, finished_columns, padded, threads};
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 use device_linalg::output::phase_factor;
@@ -17,8 +17,8 @@ pub struct Basis<R> {
     pub values: Shared<R>,
     /// Whether rows stand in reverse order.
     pub reversed: bool,
-    /// Whether NaN is to be written.
-    pub failed: bool,
+    /// The block's words: they tell whether NaN is to be written.
+    pub words: Shared<u32>,
 }
 
 /// Elements of a column, `PARTS * COLUMNS` a lane.
@@ -90,6 +90,7 @@ fn write_columns<T: Scalar>(
 ) {
     let tile = Tile::native(32);
     let n = item.n;
+    let failed = basis.words.get(UNCONVERGED) != 0;
     let mut local = thread::thread_idx_x() / 32;
     // Uniform in the warp.
     while local < width && first + local < n {
@@ -97,13 +98,13 @@ fn write_columns<T: Scalar>(
         let target = position_of(tile, basis.values, n, first + local);
         let (largest, largest_row) = largest_component(tile, column, n);
         let nan = <T::Real as Real>::NAN;
-        let factor = if basis.failed { T::from_parts(nan, nan) } else { phase_factor(largest) };
+        let factor = if failed { T::from_parts(nan, nan) } else { phase_factor(largest) };
         let out = item.column(target);
         let mut row = tile.rank();
         while row < n {
             let x = column.get(row).mul(factor);
             // Real by construction, up to a rounding error that goes here.
-            let x = if row == largest_row && !basis.failed { T::from_real(x.re()) } else { x };
+            let x = if row == largest_row && !failed { T::from_real(x.re()) } else { x };
             out.set(row as usize, x);
             row += 32;
         }

@@ -43,7 +43,7 @@ use device_linalg::rows::row_of;
 /// # Source
 /// LAPACK's `zhetd2`, `dsteqr`, `dstebz`; `docs/algorithms/block.md`.
 #[kernel(
-    group(T = [f32], ROWS = [2], COLUMNS = [32], VECTORS = [true, false], launch_bounds(64, 7)),
+    group(T = [f32], ROWS = [2], COLUMNS = [32], VECTORS = [true, false], launch_bounds(64, 6)),
     group(T = [f32], ROWS = [2], COLUMNS = [16], VECTORS = [true, false], launch_bounds(128, 5)),
     group(T = [f64, c32], ROWS = [2], COLUMNS = [32], VECTORS = [true, false], launch_bounds(64, 4)),
     group(T = [f64, c32], ROWS = [2], COLUMNS = [16], VECTORS = [true, false], launch_bounds(128, 3)),
@@ -134,7 +134,7 @@ pub unsafe fn syev_block<T: Scalar, const ROWS: usize, const COLUMNS: usize, con
             elements: basis_elements::<T::Real>(n, &offsets),
             values: track.d,
             reversed: track.is_reversed(),
-            failed: unconverged != 0,
+            words,
         };
         if in_parts(size_of::<T>(), ROWS) {
             write_vectors::<T, ROWS, COLUMNS, 1>(basis, item_at(index()), kept_at(), &offsets);
