@@ -17,7 +17,7 @@ use device_linalg::rows::row_of;
 /// `a`: column-major matrices of order `n <= 32 ROWS`, leading dimension `ld`, `stride` elements apart, one a block; the
 /// triangle named by `upper` (0: lower) is read. With `VECTORS` overwritten by the eigenvectors, else left as it is.
 /// `reflectors`: where they are kept with `VECTORS`, laid out by `reflector_ld` and `reflector_stride`: `a` itself, or
-/// other memory where [`in_parts`](crate::shape::in_parts) says so. `w`: `n` eigenvalues an item, ascending. `status`:
+/// other memory where [`in_parts`] says so. `w`: `n` eigenvalues an item, ascending. `status`:
 /// one an item: 0, the number of couplings that did not converge, or -1 where an element read is not finite; where
 /// it is not 0 the outputs are NaN.
 ///
