@@ -191,10 +191,12 @@ fn the_drivers_compiler_is_heard() {
 #[cfg(feature = "simt")]
 #[test]
 fn a_gpu_gives_the_executors_results() {
-    use kernels::{SMALL_SYEV, TRIDIAG, VENDOR, same};
+    use kernels::{BLOCK_SYEV, SMALL_SYEV, TRIDIAG, VENDOR, same};
     let Some(gpu) = gpu() else { return };
-    let crates: &[&kernels::Crate] =
-        if cfg!(feature = "vendor") { &[&SMALL_SYEV, &TRIDIAG, &VENDOR] } else { &[&SMALL_SYEV, &TRIDIAG] };
+    let mut crates = vec![&BLOCK_SYEV, &SMALL_SYEV, &TRIDIAG];
+    if cfg!(feature = "vendor") {
+        crates.push(&VENDOR);
+    }
     for krate in crates {
         let executor = Queue::simt(simt::DEFAULT_SEED);
         let (here, there) = ((krate.drive)(&gpu), (krate.drive)(&executor));

@@ -192,17 +192,17 @@ fn solves_follow_nested_pins_of_their_own_thread() {
 #[test]
 fn the_cpu_takes_over_where_asked_and_says_so() {
     let queue = Queue::simt(1);
-    let a = Batch::<f64>::from_fn(40, 40, 1, |_, i, j| if i == j { i as f64 } else { 0.0 });
+    let a = Batch::<f64>::from_fn(140, 140, 1, |_, i, j| if i == j { i as f64 } else { 0.0 });
     let error = linalg::eigh(&queue, &a).unwrap_err().to_string();
-    assert!(error.starts_with("no syev family can run dtype=f64 jobz=V n=40 batch=1: "), "{error}");
+    assert!(error.starts_with("no syev family can run dtype=f64 jobz=V n=140 batch=1: "), "{error}");
     assert!(error.contains("cta: n is at most 32") && error.contains("blocked: not built yet"), "{error}");
     let options = linalg::EighOptions { or_cpu: true, ..Default::default() };
     let solved = linalg::eigh_with(&queue, &a, &options).unwrap();
-    assert_eq!(solved.values_of(0)[39], 39.0);
+    assert_eq!(solved.values_of(0)[139], 139.0);
     assert_eq!(solved.route.to_string(), "cpu");
     assert_eq!(
         solved.route.note.as_deref(),
-        Some("no family can run dtype=f64 jobz=V n=40 batch=1 on simt: the CPU solves it")
+        Some("no family can run dtype=f64 jobz=V n=140 batch=1 on simt: the CPU solves it")
     );
 }
 

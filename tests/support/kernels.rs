@@ -25,6 +25,8 @@ pub struct Crate {
     pub drive: Drive,
 }
 
+pub static BLOCK_SYEV: Crate =
+    Crate { folder: "block_syev", kernels: kernels_block_syev::KERNELS, drive: block_syev };
 pub static SMALL_SYEV: Crate =
     Crate { folder: "small_syev", kernels: kernels_small_syev::KERNELS, drive: small_syev };
 pub static TRIDIAG: Crate =
@@ -68,6 +70,23 @@ fn small_syev(queue: &Queue) -> Vec<Outcome> {
         outcomes.extend(all_orders::<f64>(queue, jobz));
         outcomes.extend(all_orders::<Complex<f32>>(queue, jobz));
         outcomes.extend(all_orders::<Complex<f64>>(queue, jobz));
+    }
+    outcomes
+}
+
+/// The family for n <= 128: each padded order has a kernel of its own. One item beside the bad one.
+fn block_syev(queue: &Queue) -> Vec<Outcome> {
+    let mut outcomes = vec![];
+    for jobz in [Jobz::V, Jobz::N] {
+        for (n, warps) in [(34, 2), (33, 4), (65, 8)] {
+            let family = format!("block:warps={warps}");
+            outcomes.push(solved::<f32>(queue, &family, n, 2, jobz));
+            outcomes.push(solved::<f64>(queue, &family, n, 2, jobz));
+            outcomes.push(solved::<Complex<f32>>(queue, &family, n, 2, jobz));
+        }
+        for (n, warps) in [(34, 4), (33, 8), (65, 8)] {
+            outcomes.push(solved::<Complex<f64>>(queue, &format!("block:warps={warps}"), n, 2, jobz));
+        }
     }
     outcomes
 }

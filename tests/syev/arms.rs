@@ -61,6 +61,9 @@ impl Arm {
             ("thread", Dtype::F32) => 8,
             ("thread", Dtype::F64 | Dtype::C32) => 6,
             ("thread", Dtype::C64) => 4,
+            // Larger ones in `contract::every_order` and `named::largest_of_a_block`: the executor is slow.
+            ("block", _) if self.device == Device::Simt => 33,
+            ("block", _) => 128,
             _ => 32,
         }
     }
@@ -68,7 +71,10 @@ impl Arm {
     /// The house list of orders, as far as the family goes: around each boundary.
     pub fn orders(&self, dtype: Dtype) -> Vec<usize> {
         let all = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 128, 129];
-        let on_gpu = (1..=32).chain([33, 63, 64, 65, 128, 129]);
+        let on_gpu = (1..=32).chain([33, 40, 48, 63, 64, 65, 96, 100, 127, 128, 129]);
+        if (self.device, self.route) == (Device::Simt, "block") {
+            return vec![1, 2, 33, 48, 65];
+        }
         let orders: Vec<usize> =
             if matches!(self.device, Device::Cuda(_)) { on_gpu.collect() } else { all.to_vec() };
         orders.into_iter().filter(|n| *n <= self.max_n(dtype)).collect()
@@ -76,7 +82,11 @@ impl Arm {
 
     /// How many items of a kind are affordable: the executor is slow.
     pub fn items(&self, wanted: usize) -> usize {
-        if self.device == Device::Simt { wanted.min(3) } else { wanted }
+        match (self.device, self.route) {
+            (Device::Simt, "block") => wanted.min(2),
+            (Device::Simt, _) => wanted.min(3),
+            _ => wanted,
+        }
     }
 
     /// Solves; an error names the items, so that a finding of the executor can be told apart.

@@ -39,7 +39,7 @@ macro_rules! arm {
                 gaps_and_guards_stay, empty_shapes, one_by_one, many_items, large_batches
             });
             arm!(@each $t: named::{
-                diagonals, small_real, adjacency_of_33, near_singular_in_turns, degenerate_pairs
+                diagonals, small_real, adjacency_of_33, near_singular_in_turns, degenerate_pairs, largest_of_a_block
             });
             arm!(@each $t: reported::{
                 graphs_of_20, one_nan_among_many, a_moment_of_the_normal_distribution, batches_beyond_limits,
@@ -72,6 +72,8 @@ arms! {
     simt_cta_fused: Device::Simt, "cta_fused";
     #[cfg(feature = "simt")]
     simt_jacobi: Device::Simt, "jacobi";
+    #[cfg(feature = "simt")]
+    simt_block: Device::Simt, "block";
     #[cfg(feature = "cuda")]
     cuda_thread: Device::Cuda(0), "thread";
     #[cfg(feature = "cuda")]
@@ -80,6 +82,8 @@ arms! {
     cuda_cta_fused: Device::Cuda(0), "cta_fused";
     #[cfg(feature = "cuda")]
     cuda_jacobi: Device::Cuda(0), "jacobi";
+    #[cfg(feature = "cuda")]
+    cuda_block: Device::Cuda(0), "block";
     #[cfg(feature = "vendor")]
     cuda_vendor: Device::Cuda(0), "vendor";
     #[cfg(feature = "vendor")]

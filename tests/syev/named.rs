@@ -1,6 +1,6 @@
 //! Inputs on which software of this kind has failed, each with what went wrong there.
 
-use batchlas::{Batch, Device, Jobz, Queue, Real, Scalar, Uplo, linalg};
+use batchlas::{Batch, Device, Dtype, Jobz, Queue, Real, Scalar, Uplo, linalg};
 
 use crate::arms::Arm;
 use crate::checks::check_items;
@@ -196,4 +196,15 @@ fn rank_one_of_1024() {
             assert!((found - exact).abs() <= 10.0 * n as f64 * f64::from(f32::EPSILON), "{k} {l}: {found}");
         }
     }
+}
+
+/// The largest orders of the family `block`, where the executor's other tests do not go.
+pub fn largest_of_a_block<T: Scalar>(arm: Arm) {
+    let n = match T::DTYPE {
+        Dtype::F32 => 128,
+        Dtype::C64 => 127,
+        _ => return,
+    };
+    let Some(queue) = arm.queue().filter(|_| arm.route == "block") else { return };
+    check_items::<T>(arm, &queue, "random", &[Random::new(128).hermitian(n)], Uplo::Lower);
 }

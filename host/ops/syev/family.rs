@@ -85,6 +85,8 @@ static BUILT: &[&dyn Family] = &[
     &super::cta_fused::CtaFused,
     #[cfg(feature = "kernels")]
     &super::jacobi::Jacobi,
+    #[cfg(feature = "kernels")]
+    &super::block::Block,
     #[cfg(feature = "vendor")]
     &super::vendor::Vendor,
     &super::cpu::Cpu,
@@ -95,7 +97,7 @@ pub(crate) fn built(name: &str) -> std::result::Result<&'static dyn Family, Stri
     let found = BUILT.iter().copied().find(|f| f.name() == name);
     found.ok_or_else(|| match name {
         "vendor" => "this build lacks the feature `vendor`".to_owned(),
-        "thread" | "cta" | "cta_fused" | "jacobi" => no_kernels(),
+        "thread" | "cta" | "cta_fused" | "jacobi" | "block" => no_kernels(),
         _ => NOT_BUILT.to_owned(),
     })
 }

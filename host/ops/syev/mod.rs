@@ -13,6 +13,8 @@
 //! An eigenvalue beyond the type's range is an infinity with status 0; see
 //! [`Status`](crate::Status).
 
+#[cfg(feature = "kernels")]
+mod block;
 mod cpu;
 #[cfg(feature = "kernels")]
 mod cta;
@@ -68,7 +70,12 @@ pub static OPERATION: Operation = Operation {
             // Warps a block.
             params: &[Param::Named { name: "warps", min: 1, max: 4 }],
         },
-        Family { name: "block", kind: Kind::Native, params: &[] },
+        Family {
+            name: "block",
+            kind: Kind::Native,
+            // Warps a block.
+            params: &[Param::Named { name: "warps", min: 2, max: 8 }],
+        },
         Family {
             name: "blocked",
             kind: Kind::Native,
