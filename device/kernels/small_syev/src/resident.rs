@@ -265,6 +265,8 @@ impl<T: Scalar, const P: usize, const ROWS: usize, const SHARED: usize> BlockMem
     fn publish_all(&self, problem: Problem, reduction: &Reduction<T::Real, ROWS>) {
         let Problem { tile, local, items } = problem;
         self.publish(tile, local, items.n, reduction);
+        // Other lanes of the tile have read the item's index.
+        tile.sync();
         if tile.rank() == 0 {
             let reversed = if reduction.reversed { REVERSED } else { 0 };
             let bad = if reduction.bad { BAD } else { 0 };
