@@ -43,6 +43,23 @@ pub fn diagonals<T: Scalar>(arm: Arm) {
     expect::<T>(arm, "zeros(26, 26)", Matrix::zeros(26), &[0.0; 26], 0.0);
 }
 
+/// Couplings whose products underflow beside a zero diagonal: sweeps of implicit shifts lost them there, and the rows
+/// on the other side did not converge. Both ways round.
+pub fn faint_couplings<T: Scalar>(arm: Arm) {
+    let Some(queue) = arm.queue() else { return };
+    let faint = if T::DTYPE.epsilon() > 1e-10 { [1e-17, 1e-20, 1e-25] } else { [1e-140, 1e-160, 1e-200] };
+    for n in [4, 6, 12, 32].into_iter().filter(|n| *n <= arm.max_n(T::DTYPE)) {
+        let both = |x: f64| {
+            let e: Vec<f64> = (0..n - 1).map(|k| if k < n / 2 { 1.0 } else { x }).collect();
+            let mut turned = e.clone();
+            turned.reverse();
+            [e, turned].map(|e| Matrix::tridiagonal(&vec![0.0; n], &e))
+        };
+        let items: Vec<Matrix> = faint.into_iter().flat_map(both).collect();
+        check_items::<T>(arm, &queue, "faint couplings", &items, Uplo::Lower);
+    }
+}
+
 fn lower(n: usize, rows: &[f64]) -> Matrix {
     let mut rows = rows.iter();
     let mut out = Matrix::zeros(n);
