@@ -138,7 +138,7 @@ impl Queue {
     /// it has ended well; within a call it is an operation of that one.
     ///
     /// # Errors
-    /// Those of `work`; [`Error::Io`] where the file cannot be written.
+    /// Those of `work`; [`Error::Argument`] with the variable where the file cannot be written.
     pub(crate) fn traced_call<R>(
         &self,
         name: impl FnOnce() -> String,
@@ -160,7 +160,7 @@ impl Queue {
         // One write a call, so that queues and processes that share the file do not mix theirs.
         let written = OpenOptions::new().create(true).append(true).open(&path);
         let written = written.and_then(|mut file| file.write_all(lines.as_bytes()));
-        written.map_err(|source| Error::Io { path, source })?;
+        written.map_err(|e| Error::argument(format!("{TRACE}={}: {e}", path.display())))?;
         Ok(result)
     }
 

@@ -45,7 +45,7 @@ static LOG: Mutex<Log> = Mutex::new(Log { counts: BTreeMap::new() });
 /// Adds a decision.
 ///
 /// # Errors
-/// [`Error::Io`] where `BATCHLAS_COVERAGE` cannot be written.
+/// [`Error::Argument`] where `BATCHLAS_COVERAGE` cannot be written.
 pub(crate) fn record(record: Record) -> Result<()> {
     let mut log = LOG.lock().unwrap_or_else(PoisonError::into_inner);
     let count = log.counts.entry(record.clone()).or_insert(0);
@@ -66,7 +66,7 @@ fn append(path: &Path, record: &Record) -> Result<()> {
     let written = OpenOptions::new().create(true).append(true).open(path);
     written
         .and_then(|mut file| file.write_all(line.as_bytes()))
-        .map_err(|source| Error::Io { path: path.to_owned(), source })
+        .map_err(|e| Error::argument(format!("{COVERAGE}={}: {e}", path.display())))
 }
 
 /// Every decision of this process so far, with how often it was taken.

@@ -36,8 +36,8 @@ fn given(value: OsString) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Checks that each `BATCHLAS_*_ROUTE` names an operation and each
-/// `BATCHLAS_TUNE_*` a parameter: a typo must not mean auto, or the default.
+/// Checks that each `BATCHLAS_*_ROUTE` names an operation and each `BATCHLAS_TUNE_*` a parameter, and that no name
+/// only nearly is one that is read: a typo must not mean auto, or the default.
 ///
 /// # Errors
 /// [`Error::Argument`] with the variable and the names that are known.
@@ -47,6 +47,9 @@ pub(super) fn check_names(names: impl Iterator<Item = String>) -> Result<()> {
 }
 
 fn check(name: &str) -> Result<()> {
+    if KNOWN.contains(&name) {
+        return Ok(());
+    }
     if name.starts_with("BATCHLAS_TUNE_") {
         let known: Vec<_> = TUNABLES.iter().map(|t| t.variable).collect();
         if !known.contains(&name) {
@@ -61,10 +64,13 @@ fn check(name: &str) -> Result<()> {
                 "environment variable {name} pins no operation: one of {known}"
             )));
         }
-    } else if !FILES.contains(&name)
-        && let Some(meant) = FILES.iter().find(|known| is_near(name, known))
-    {
-        return Err(Error::argument(format!("unknown environment variable {name}: is {meant} meant?")));
+    } else {
+        let pins: Vec<String> = crate::ops::OPERATIONS.iter().map(|o| variable(o)).collect();
+        let tunables = TUNABLES.iter().map(|t| t.variable);
+        let mut all = KNOWN.iter().copied().chain(tunables).chain(pins.iter().map(String::as_str));
+        if let Some(meant) = all.find(|known| is_near(name, known)) {
+            return Err(Error::argument(format!("unknown environment variable {name}: is {meant} meant?")));
+        }
     }
     Ok(())
 }
@@ -72,8 +78,9 @@ fn check(name: &str) -> Result<()> {
 /// The variable that names a folder of kernels for GPUs, in place of the embedded ones.
 pub const KERNEL_DIR: &str = "BATCHLAS_KERNEL_DIR";
 
-/// Variables that name a file or a folder: one that is misspelt would be passed over in silence.
-const FILES: [&str; 4] = [TRACE, COVERAGE, TUNED_DIR, KERNEL_DIR];
+/// What a running program reads beside pins and tuning parameters, the executor's and the command line's among it:
+/// a variable that is misspelt would be passed over in silence.
+const KNOWN: [&str; 6] = [TRACE, COVERAGE, TUNED_DIR, KERNEL_DIR, "BATCHLAS_SIMT_SEED", "BATCHLAS_PTXAS"];
 
 /// Whether a name is a known one with another ending, other case, or at most two slips.
 fn is_near(name: &str, known: &str) -> bool {
@@ -137,6 +144,11 @@ mod tests {
             ("BATCHLAS_COVARAGE", COVERAGE),
             ("BATCHLAS_TUNED_DIRS", TUNED_DIR),
             ("BATCHLAS_KERNELS_DIR", KERNEL_DIR),
+            ("BATCHLAS_SIMTSEED", "BATCHLAS_SIMT_SEED"),
+            ("BATCHLAS_SYEV_ROUT", "BATCHLAS_SYEV_ROUTE"),
+            ("BATCHLAS_STEQR_ROUTES", "BATCHLAS_STEQR_ROUTE"),
+            ("BATCHLAS_TUNECHUNK_ITEMS", "BATCHLAS_TUNE_CHUNK_ITEMS"),
+            ("BATCHLAS_PTX_AS", "BATCHLAS_PTXAS"),
         ] {
             let text = check(name).unwrap_err().to_string();
             assert!(text.contains(name) && text.contains(&format!("is {meant} meant")), "{text}");

@@ -154,7 +154,7 @@ fn utf8(file: &str, bytes: Vec<u8>) -> std::result::Result<String, TableError> {
 }
 
 fn archs_in(operation: &Operation, dir: &Path) -> Result<Vec<Arch>> {
-    let io = |source| Error::Io { path: dir.to_owned(), source };
+    let io = |e: std::io::Error| Error::argument(format!("{TUNED_DIR}={}: {e}", dir.display()));
     let mut archs = Vec::new();
     for entry in std::fs::read_dir(dir).map_err(io)? {
         let name = entry.map_err(io)?.file_name();

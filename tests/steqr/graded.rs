@@ -62,7 +62,8 @@ pub fn as_good_as_lapack<T: Real>(arm: Arm) {
                     ratios.push(ours.max(1.0) / case.lapack.max(1.0));
                     continue;
                 }
-                let bound = 2.0 * case.lapack + case.n as f64;
+                // Rounding decides between one and the other case by case.
+                let bound = 2.0 * case.lapack + 2.0 * case.n as f64;
                 assert!(ours <= bound, "{arm:?} {} {jobz}: {ours} eps, LAPACK {}", case.name, case.lapack);
             }
         }

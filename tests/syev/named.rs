@@ -43,6 +43,49 @@ pub fn diagonals<T: Scalar>(arm: Arm) {
     expect::<T>(arm, "zeros(26, 26)", Matrix::zeros(26), &[0.0; 26], 0.0);
 }
 
+/// Couplings whose products underflow beside a zero diagonal: sweeps of implicit shifts lost them there, and the rows
+/// on the other side did not converge. Both ways round.
+pub fn faint_couplings<T: Scalar>(arm: Arm) {
+    let Some(queue) = arm.queue() else { return };
+    let faint = if T::DTYPE.epsilon() > 1e-10 { [1e-17, 1e-20, 1e-25] } else { [1e-140, 1e-160, 1e-200] };
+    for n in [4, 6, 12, 32].into_iter().filter(|n| *n <= arm.max_n(T::DTYPE)) {
+        let both = |x: f64| {
+            let e: Vec<f64> = (0..n - 1).map(|k| if k < n / 2 { 1.0 } else { x }).collect();
+            let mut turned = e.clone();
+            turned.reverse();
+            [e, turned].map(|e| Matrix::tridiagonal(&vec![0.0; n], &e))
+        };
+        let items: Vec<Matrix> = faint.into_iter().flat_map(both).collect();
+        check_items::<T>(arm, &queue, "faint couplings", &items, Uplo::Lower);
+    }
+}
+
+/// Elements of every magnitude of the type, in no order, zeros among them: a Jacobi rotation by a clamped angle never
+/// ended, and the phase of an element whose square underflows was no phase.
+pub fn scattered_magnitudes<T: Scalar>(arm: Arm) {
+    let Some(queue) = arm.queue() else { return };
+    let decades = if T::DTYPE.epsilon() > 1e-10 { 36.0 } else { 150.0 };
+    for n in [2, 3, 4, 5, 6, 8, 11, 17].into_iter().filter(|n| *n <= arm.max_n(T::DTYPE)) {
+        let mut random = Random::new(700 + n as u64);
+        for zeros in [0.0, 0.5, 0.9] {
+            let mut item = || {
+                let mut a = Matrix::zeros(n);
+                for (i, j) in (0..n).flat_map(|i| (0..=i).map(move |j| (i, j))) {
+                    let size = 10f64.powf(-decades * random.unit());
+                    let size = if random.unit() < zeros { 0.0 } else { size };
+                    let angle = std::f64::consts::TAU * random.unit();
+                    let complex = T::DTYPE.is_complex() && i != j;
+                    let (re, im) = if complex { angle.sin_cos() } else { (angle.sin().signum(), 0.0) };
+                    a.set(i, j, size * re, size * im);
+                }
+                a
+            };
+            let items: Vec<Matrix> = (0..arm.items(60)).map(|_| item()).collect();
+            check_items::<T>(arm, &queue, "scattered magnitudes", &items, Uplo::Lower);
+        }
+    }
+}
+
 fn lower(n: usize, rows: &[f64]) -> Matrix {
     let mut rows = rows.iter();
     let mut out = Matrix::zeros(n);

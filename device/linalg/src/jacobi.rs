@@ -133,22 +133,27 @@ impl<T: Scalar, const N: usize> Pencil<T, N> {
         let one = T::Real::ONE;
         let zero = T::Real::ZERO;
         let apq = self.a[q][p];
-        // The modulus with a sign for real types; u is then 1.
-        let (size, unit) = if T::COMPLEX {
-            let modulus = apq.abs_sq_add(zero).sqrt();
+        // The modulus with a sign for real types; u is then 1. A modulus whose square is below the normal range has
+        // no digits, and u would be no unit.
+        let (size, unit, known) = if T::COMPLEX {
+            let square = apq.abs_sq_add(zero);
+            let modulus = square.sqrt();
             let inverse = if modulus > zero { one / modulus } else { zero };
-            (modulus, apq.scale(inverse))
+            (modulus, apq.scale(inverse), square > T::Real::SAFE_MIN)
         } else {
-            (apq.re(), T::ONE)
+            (apq.re(), T::ONE, true)
         };
         let bound = T::Real::EPSILON * (self.d[p] * self.d[q]).abs().sqrt();
-        // Below the normal range reciprocals overflow, and nothing is lost: the norm is 1.
-        let active = size.abs() > bound.max(T::Real::SAFE_MIN);
+        // Near the end of the normal range tau overflows, and nothing is lost: the norm is 1.
+        let least = T::Real::SAFE_MIN * (T::Real::EPSILON.recip());
+        let active = known && size.abs() > bound.max(least);
         let tau = (self.d[q] - self.d[p]) * (size + size).recip_approx();
+        // Where the square would overflow the root is |tau|. A smaller tau in its place would be too large an angle:
+        // what that brings into other elements is never negligible beside a zero on the diagonal.
         let limit = T::Real::ROOT_MAX;
-        let tau = tau.max(-limit).min(limit);
-        let square = tau.mul_add(tau, one);
-        let root = square * square.rsqrt_approx();
+        let near = tau.max(-limit).min(limit);
+        let square = near.mul_add(near, one);
+        let root = (square * square.rsqrt_approx()).max(tau.abs());
         let t = (tau.abs() + root).recip_approx().copysign(tau);
         let t = if active { t } else { zero };
         let c = t.mul_add(t, one).rsqrt_approx();

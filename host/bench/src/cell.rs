@@ -179,8 +179,21 @@ impl Cell {
     /// Bytes of device memory that the arrays of a cell take, and a workspace as large for the vendor.
     pub fn bytes(&self) -> u64 {
         let (n, width) = (self.n as u64, self.dtype.bytes() as u64);
-        let matrix = (n + if self.padding == Padding::Padded { 3 } else { 0 }) * n * width;
-        self.batch as u64 * (3 * matrix + 3 * n * width + 4)
+        let ld = n.saturating_add(if self.padding == Padding::Padded { 3 } else { 0 });
+        let elements = ld.saturating_mul(n).saturating_add(n).saturating_mul(3);
+        elements.saturating_mul(width).saturating_add(4).saturating_mul(self.batch as u64)
+    }
+
+    /// Bytes of host memory that the input takes: whole in its type, and its distinct items in double precision.
+    fn input_bytes(&self) -> u64 {
+        let (n, batch, width) = (self.n as u64, self.batch as u64, self.dtype.bytes() as u64);
+        let distinct = batch.min(DISTINCT as u64);
+        let elements = match self.op {
+            Op::Syev => n.saturating_mul(n),
+            Op::Steqr => n.saturating_mul(2),
+        };
+        let bytes = batch.saturating_mul(width).saturating_add(distinct.saturating_mul(16));
+        elements.saturating_mul(bytes)
     }
 
     /// Measures the arms on random input: times that take turns, or counts under the executor. An arm of a group
@@ -195,6 +208,7 @@ impl Cell {
         effort: &Effort,
         provenance: &Provenance,
     ) -> Result<Vec<Row>> {
+        check_room(self.input_bytes(), &format!("the input of {self}"))?;
         match (self.op, self.dtype) {
             (Op::Syev, Dtype::F32) => {
                 self.race(crate::syev::Field::<f32>::new(queue, self)?, queue, asked, effort, provenance)
@@ -282,6 +296,14 @@ pub(crate) trait Field {
     fn entry(&self, queue: &Queue, pin: &Pin) -> Result<(String, Entry<'_>)>;
 }
 
+/// Checks that the host has so many bytes: a shape that no memory holds must be an error, where the allocation of a
+/// vector would abort the program.
+pub(crate) fn check_room(bytes: u64, what: &str) -> Result<()> {
+    let fits = usize::try_from(bytes).is_ok_and(|bytes| Vec::<u8>::new().try_reserve_exact(bytes).is_ok());
+    let error = || Error::OutOfMemory { device: Device::Cpu.to_string(), bytes, what: what.to_owned() };
+    if fits { Ok(()) } else { Err(error()) }
+}
+
 /// Distinct items of a cell's input; the batch repeats them.
 pub(crate) const DISTINCT: usize = 4096;
 
@@ -321,6 +343,18 @@ pub(crate) fn seed(n: usize) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_cell_that_no_memory_holds_is_an_error() {
+        for op in Op::ALL {
+            for (n, batch) in [(4, 99_999_999_999_999), (1 << 40, 1), (usize::MAX, 2), (4, usize::MAX)] {
+                let cell = Cell { op, n, batch, ..Cell::default() };
+                let error = cell.measure(&Queue::cpu(), &[], &Effort::default(), &Provenance::default());
+                assert!(matches!(error, Err(Error::OutOfMemory { .. })), "{cell}: {error:?}");
+                assert!(cell.bytes() >= 1 << 40);
+            }
+        }
+    }
 
     #[test]
     fn items_looked_at_are_spread_and_hold_the_last() {

@@ -10,7 +10,7 @@ pub struct Failure(String);
 impl Failure {
     /// A failure with this text.
     pub fn new(text: impl Into<String>) -> Self {
-        Failure(text.into())
+        Failure(plain(&text.into()))
     }
 
     /// A failure that concerns a file.
@@ -26,10 +26,15 @@ impl Failure {
 
 /// The system's words for an error, without Rust's `(os error N)`.
 pub fn system_text(error: &std::io::Error) -> String {
-    let text = error.to_string();
-    match text.find(" (os error ") {
-        Some(end) => text[..end].to_string(),
-        None => text,
+    plain(&error.to_string())
+}
+
+/// A text without each `(os error N)` that Rust appends to the system's words.
+fn plain(text: &str) -> String {
+    let (head, tail) = text.split_once(" (os error ").unwrap_or((text, ""));
+    match tail.split_once(')') {
+        Some((_, rest)) => head.to_owned() + &plain(rest),
+        None => text.to_owned(),
     }
 }
 
@@ -41,7 +46,7 @@ impl fmt::Display for Failure {
 
 impl From<batchlas::Error> for Failure {
     fn from(error: batchlas::Error) -> Self {
-        Failure(error.to_string())
+        Failure::new(error.to_string())
     }
 }
 
@@ -55,4 +60,32 @@ pub fn check_memory(count: usize, bytes: usize, what: &str) -> Result<(), Failur
     }
     let total = count as u128 * bytes as u128;
     Err(Failure::new(format!("out of memory: {total} bytes needed for {what}")))
+}
+
+/// Checks the variable of rayon, which passes over a value that is no number.
+pub fn check_threads() -> Result<(), Failure> {
+    const THREADS: &str = "RAYON_NUM_THREADS";
+    match std::env::var_os(THREADS).filter(|value| !value.is_empty()) {
+        Some(value) if value.to_str().is_none_or(|text| text.parse::<usize>().is_err()) => {
+            let value = value.display();
+            Err(Failure::new(format!("{THREADS}={value}: a number of threads, 0 for one a processor")))
+        }
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_system_errors_are_left_out() {
+        for (text, wanted) in [
+            ("a: No such file or directory (os error 2)", "a: No such file or directory"),
+            ("a: b (os error 2); c (os error 13), d", "a: b; c, d"),
+            ("no (os error", "no (os error"),
+        ] {
+            assert_eq!(Failure::new(text).to_string(), wanted);
+        }
+    }
 }

@@ -27,6 +27,9 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => return usage(&error),
     };
+    if let Err(failure) = failure::check_threads() {
+        return fail(&failure);
+    }
     let done = match cli.command {
         Command::Eigh(args) => commands::eigh::run(&args),
         Command::EighTridiagonal(args) => commands::eigh_tridiagonal::run(&args),

@@ -188,6 +188,22 @@ fn routes_and_devices() {
     }
     let env = [("BATCHLAS_TUNE_CHUNK_ITEMS", "0")];
     lab.run_with("eigh a.npy -o out.npz --device cpu", &env).refused("BATCHLAS_TUNE_CHUNK_ITEMS=0");
+    let solve = "eigh a.npy -o out.npz --device cpu";
+    for (args, name, value) in [
+        ("routes syev --dtype f32 --n 4 --batch 1", "BATCHLAS_TUNED_DIR", "no/folder"),
+        (solve, "BATCHLAS_COVERAGE", "no/folder/c"),
+        (solve, "BATCHLAS_TRACE", "no/folder/t"),
+        (solve, "RAYON_NUM_THREADS", "many"),
+    ] {
+        let run = lab.run_with(args, &[(name, value)]);
+        run.refused(&format!("{name}={value}: "));
+        assert!(!run.stderr.contains("os error"), "{}", run.stderr);
+    }
+    for (name, meant) in
+        [("BATCHLAS_SYEV_ROUT", "BATCHLAS_SYEV_ROUTE"), ("BATCHLAS_SIMTSEED", "BATCHLAS_SIMT_SEED")]
+    {
+        lab.run_with(solve, &[(name, "1")]).refused(&format!("{name}: is {meant} meant"));
+    }
     let env = [("BATCHLAS_SIMT_SEED", "many")];
     lab.run_with("eigh a.npy -o out.npz --device simt", &env).refused("BATCHLAS_SIMT_SEED");
     assert_eq!(lab.files(), before);

@@ -50,6 +50,17 @@ fn a_bench_on_the_cpu_writes_rows_with_samples_a_figure_and_a_page() {
 }
 
 #[test]
+fn sizes_that_no_memory_holds_are_errors() {
+    let lab = Lab::new();
+    for op in ["syev", "steqr"] {
+        lab.run(&format!("bench {op} --device cpu --n 4 --batch 99999999999999 --json b.jsonl"))
+            .refused("out of memory");
+        lab.run(&format!("accuracy {op} --device cpu --n 30000000 --json a.jsonl")).refused("out of memory");
+    }
+    assert_eq!(lab.files(), [] as [String; 0]);
+}
+
+#[test]
 fn a_bench_under_the_executor_counts_and_has_no_times() {
     let lab = Lab::new();
     let command = "bench syev --device simt --n 5 --batch 6 --routes cta,cta_fused --json s.jsonl";

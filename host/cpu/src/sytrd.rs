@@ -8,7 +8,7 @@
 
 use crate::element::Real;
 use crate::lanes::{Lanes, Plane, madd};
-use crate::scale::column_scale;
+use crate::scale::{column_scale, to_one};
 
 /// Working storage of one solve; grows to the largest order seen.
 #[derive(Debug)]
@@ -110,17 +110,11 @@ impl<R: Real, const W: usize> Tridiagonalisation<R, W> {
             up = column_scale::<R, W, C>(re, im, k, n, x0);
             scale_column::<R, W, C>(re, im, k, first, up);
             tail = sum_of_squares::<R, W, C, F>(re, im, k, first);
-            let x0 = [x0[0] * up, x0[1] * up];
-            head = madd::<R, F>(x0[0], x0[0], x0[1] * x0[1]);
+            let scaled = [x0[0] * up, x0[1] * up];
+            head = madd::<R, F>(scaled[0], scaled[0], scaled[1] * scaled[1]);
         }
-        let modulus = if C { head.sqrt() } else { (x0[0] * up).abs() };
-        let unit = if modulus == R::ZERO {
-            [R::ONE, R::ZERO]
-        } else if C {
-            [x0[0] * up / modulus, x0[1] * up / modulus]
-        } else {
-            [R::ONE.copysign(x0[0]), R::ZERO]
-        };
+        let x0 = [x0[0] * up, x0[1] * up];
+        let (modulus, unit) = if C { polar::<R, F>(x0, head) } else { (x0[0].abs(), sign_of(x0[0])) };
         if tail == R::ZERO {
             self.tau[k] = R::ZERO;
             self.set_subdiagonal::<C>(k, modulus / up, unit);
@@ -384,4 +378,27 @@ fn multiply_column<R: Real, const W: usize, const C: bool, const F: bool>(
         *x = a.scaled(factor[0]).add_scaled::<F>(b, -factor[1]);
         *y = b.scaled(factor[0]).add_scaled::<F>(a, factor[1]);
     }
+}
+
+/// 1 with the sign of a number; 1 for zeros of either sign.
+#[inline(always)]
+fn sign_of<R: Real>(x: R) -> [R; 2] {
+    [if x == R::ZERO { R::ONE } else { R::ONE.copysign(x) }, R::ZERO]
+}
+
+/// Modulus and phase of a complex number whose square is `square`; the phase of 0 is 1. A square that underflows
+/// has no digits, and the phase from it would be no unit: such a number is brought to about 1 first.
+#[inline(always)]
+fn polar<R: Real, const F: bool>(x: [R; 2], square: R) -> (R, [R; 2]) {
+    let (up, square) = if square < R::SQUARE_MIN {
+        let up = to_one(x[0].abs().max(x[1].abs()), 0);
+        (up, madd::<R, F>(x[0] * up, x[0] * up, x[1] * up * (x[1] * up)))
+    } else {
+        (R::ONE, square)
+    };
+    let modulus = square.sqrt();
+    if modulus == R::ZERO {
+        return (R::ZERO, [R::ONE, R::ZERO]);
+    }
+    (modulus / up, [x[0] * up / modulus, x[1] * up / modulus])
 }

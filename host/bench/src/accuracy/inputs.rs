@@ -3,7 +3,7 @@
 use batchlas::{Batch, Dtype, Error, Real, Result, Scalar};
 
 use super::Study;
-use crate::cell::Op;
+use crate::cell::{Op, check_room};
 use crate::classes::{dense, digits, tridiagonal};
 use crate::hash;
 use crate::matrix::Matrix;
@@ -58,6 +58,12 @@ fn seed_of(study: &Study, class: &str, number: usize) -> u64 {
     u64::from_str_radix(&digits, 16).expect("16 hexadecimal digits") >> 12
 }
 
+/// Room for `items` complex matrices in double precision.
+fn room(n: usize, items: usize) -> Result<()> {
+    let bytes = (n as u64).saturating_mul(n as u64).saturating_mul(items as u64).saturating_mul(16);
+    check_room(bytes, &format!("{items} matrices of order {n}"))
+}
+
 /// Dense matrices.
 pub(super) struct Dense<T: Scalar> {
     pub(super) n: usize,
@@ -69,6 +75,7 @@ pub(super) struct Dense<T: Scalar> {
 impl<T: Scalar> Dense<T> {
     pub(super) fn new(study: &Study) -> Result<Self> {
         let (n, items) = (study.n, items(study)?);
+        room(n, items.len())?;
         let matrices: Vec<Matrix> = items.iter().map(|item| matrix(item, n, T::DTYPE)).collect();
         let a = syev::rounded(&matrices);
         let exact = reference::higher(&a)?;
@@ -105,6 +112,8 @@ pub(super) struct Tridiagonals<T: Real> {
 impl<T: Real> Tridiagonals<T> {
     pub(super) fn new(study: &Study) -> Result<Self> {
         let (n, items) = (study.n, items(study)?);
+        // The vectors, by which the items are checked.
+        room(n, items.len())?;
         let all: Vec<_> = items.iter().map(|item| tridiagonal_item(item, n, T::DTYPE)).collect();
         let (d, e) = steqr::rounded(all.iter());
         let mut input = Tridiagonals { n, items, d, e, exact: vec![] };

@@ -58,6 +58,25 @@ fn large(t: Dtype) -> f64 {
     if t == Dtype::F32 { 1e18 } else { 1e150 }
 }
 
+/// Nothing on the diagonal, and couplings that fall at once by so much that the product of two of them is no number of
+/// the type any more: an implicit sweep loses its shift there, and then the rows beyond cannot converge.
+fn faint_tail(r: &mut Random, n: usize, t: Dtype) -> Tridiagonal {
+    let (least, most) = if t == Dtype::F32 { (10.0, 30.0) } else { (100.0, 290.0) };
+    let e = |k: usize| if k < n / 2 { 1.0 } else { 10f64.powf(-least - (most - least) * r.unit()) };
+    Tridiagonal::new(n, |_| 0.0, e)
+}
+
+/// Elements of every magnitude of the type, in no order, some of them 0.
+fn scattered(r: &mut Random, n: usize, t: Dtype) -> Tridiagonal {
+    let decades = if t == Dtype::F32 { 36.0 } else { 300.0 };
+    let mut any = |zeros: f64| {
+        let x = r.symmetric().signum() * 10f64.powf(-decades * r.unit());
+        if r.unit() < zeros { 0.0 } else { x }
+    };
+    let d: Vec<f64> = (0..n).map(|_| any(0.5)).collect();
+    Tridiagonal::new(n, |k| d[k], |_| any(0.1))
+}
+
 /// The classes of the contract.
 pub const CLASSES: &[Class] = &[
     ("random", |r, n, _| random(r, n)),
@@ -108,4 +127,7 @@ pub const CLASSES: &[Class] = &[
         let s = |k: usize| if k < half { 1.0 } else { 1.0 / huge(t) };
         Tridiagonal::new(n, |k| m.d[k] * s(k), |k| if k + 1 == half { 0.0 } else { m.e[k] * s(k) })
     }),
+    ("faint tail", faint_tail),
+    ("faint head", |r, n, t| reversed(faint_tail(r, n, t))),
+    ("scattered", scattered),
 ];

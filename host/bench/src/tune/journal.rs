@@ -28,8 +28,15 @@ pub struct Journal {
 #[derive(Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "lowercase")]
 enum Mark {
-    Tune { settings: Settings, date: String },
-    Cell { cell: String },
+    Tune {
+        settings: Settings,
+        date: String,
+    },
+    /// `rows`: how many lines before it are the cell's.
+    Cell {
+        cell: String,
+        rows: usize,
+    },
 }
 
 /// How the first line begins.
@@ -75,7 +82,7 @@ impl Journal {
     /// A sentence with the file.
     pub fn add(&mut self, cell: &str, rows: &[Row]) -> Result<(), String> {
         let mut text: String = rows.iter().map(Row::line).collect();
-        text += &line(&Mark::Cell { cell: cell.to_owned() });
+        text += &line(&Mark::Cell { cell: cell.to_owned(), rows: rows.len() });
         self.append(&text)
     }
 
@@ -113,7 +120,14 @@ fn understood(bytes: &[u8], settings: &Settings) -> Result<(Done, usize), String
             continue;
         }
         match serde_json::from_value(value).map_err(damaged)? {
-            Mark::Cell { cell } => {
+            Mark::Cell { rows: count, .. } if count != rows.len() => {
+                let there = rows.len();
+                return Err(format!(
+                    ":{}: the journal is damaged: {count} rows belong to this cell, {there} are there",
+                    k + 2
+                ));
+            }
+            Mark::Cell { cell, .. } => {
                 done.insert(cell, std::mem::take(&mut rows));
                 length = at;
             }
@@ -247,6 +261,11 @@ mod tests {
         std::fs::write(&scratch.0, text.replace("\"n\":1", "\"n\":x")).unwrap();
         let error = scratch.open().unwrap_err();
         assert!(error.contains(".jsonl:2: the journal is damaged"), "{error}");
+        // A line that went missing.
+        let without: Vec<&str> = text.lines().filter(|line| !line.contains("\"n\":1,")).collect();
+        std::fs::write(&scratch.0, without.join("\n") + "\n").unwrap();
+        let error = scratch.open().unwrap_err();
+        assert!(error.contains(".jsonl:2: the journal is damaged: 1 rows belong"), "{error}");
     }
 
     #[test]

@@ -5,24 +5,26 @@
 use crate::givens::Givens;
 use cuda_std::math::Real;
 
-/// dsteqr's test on squares, `e^2 <= u^2 |d0| |d1| + safmin / u`.
+/// dsteqr's test on squares, with an absolute term of this form's own: `e^2 <= u^2 |d0| |d1| + 16 safmin norm`.
 ///
-/// The absolute term lies far above what [`rotation`] drops, so that this cannot stall the iteration, and far below
-/// what counts: 2^-91 of the norm for f32, 2^-884 for f64.
+/// A sweep hands its shift from plane to plane in the bulge, which between two small couplings is as small as their
+/// product over the norm. The absolute term ends what could make that underflow, and the iteration stand still; it is
+/// far below what counts: 2^-81 of the norm for f32, 2^-709 for f64.
 #[inline(always)]
 pub fn negligible<R: Real>(e: R, d0: R, d1: R) -> bool {
     let scaled = R::UNIT_ROUNDOFF * d0.abs() * (R::UNIT_ROUNDOFF * d1.abs());
-    e * e <= scaled + R::SAFE_MIN * R::UNIT_ROUNDOFF.recip()
+    let sixteen = R::TWO * R::TWO * (R::TWO * R::TWO);
+    e * e <= scaled + R::SAFE_MIN * (sixteen * R::HIGH_NORM)
 }
 
-/// The rotation that turns `(f, g)` into `(r, 0)`: no guard and no branch. Where `g^2` underflows it is the
-/// identity, an error of the root of the smallest number.
+/// The rotation that turns `(f, g)` into `(r, 0)`: no guard and no branch. Where `f^2 + g^2` underflows it is the
+/// identity, an error of the root of the smallest number. Where `g^2` alone does, `s` is still right: it carries the
+/// shift past a small coupling.
 #[inline(always)]
 pub fn rotation<R: Real>(f: R, g: R) -> Givens<R> {
-    let g_square = g * g;
-    let square = f.mul_add(f, g_square);
+    let square = f.mul_add(f, g * g);
     let inverse = square.rsqrt();
-    let identity = g_square < R::SAFE_MIN;
+    let identity = square < R::SAFE_MIN;
     Givens {
         c: if identity { R::ONE } else { inverse.times(f) },
         s: if identity { R::ZERO } else { inverse.times(g) },
