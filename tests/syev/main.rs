@@ -39,12 +39,8 @@ macro_rules! arm {
                 gaps_and_guards_stay, empty_shapes, one_by_one, many_items, large_batches
             });
             arm!(@each $t: named::{
-<<<<<<< HEAD
-                diagonals, small_real, adjacency_of_33, near_singular_in_turns, degenerate_pairs, largest_of_a_block
-=======
-                diagonals, small_real, adjacency_of_33, near_singular_in_turns, degenerate_pairs, faint_couplings,
-                scattered_magnitudes
->>>>>>> ae7360014bf11dc592b323493948da14779a814f
+                diagonals, small_real, adjacency_of_33, near_singular_in_turns, degenerate_pairs, largest_of_a_block,
+                scattered_magnitudes, faint_couplings
             });
             arm!(@each $t: reported::{
                 graphs_of_20, one_nan_among_many, a_moment_of_the_normal_distribution, batches_beyond_limits,
