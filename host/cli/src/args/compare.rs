@@ -55,7 +55,7 @@ means of accuracy measures, with a 95 % bootstrap interval (2000 resamples).
 
 Flagged is:
   time        the interval leaves 1 out, the ratio differs from 1 by more than --threshold, and
-              the times by more than 0.001 ms, twice what a GPU's clock resolves
+              the times by more than 0.01 ms, which two runs of one build may differ by
   lost time   one run has a time, the other an error
   counters    any difference
   bits        a sample of a family of ours whose values or vectors have other bits (the vendor's
