@@ -381,7 +381,7 @@ mod tests {
         let routes = |tuner: &Tuner<'_>| -> Vec<String> {
             tuner.arms(&cell).unwrap().into_iter().map(|a| a.route).collect()
         };
-        assert_eq!(routes(&tuner), ["cta", "thread", "cta_fused", "jacobi"]);
+        assert_eq!(routes(&tuner), ["cta", "thread", "cta_fused", "jacobi", "block"]);
         let with_auto = Request { auto: true, ..request.clone() };
         let tuner = Tuner::new(&with_auto, &queue, in_place(), &provenance).unwrap();
         assert_eq!(routes(&tuner).last().unwrap(), "auto");
