@@ -2,6 +2,8 @@
 //! Without a GPU it says why it is skipped; `BATCHLAS_REQUIRE_GPU=1` makes that a failure.
 #![cfg(feature = "cuda")]
 
+mod support;
+
 use std::time::Duration;
 
 use batchlas::{Device, Dtype, Queue};
@@ -11,16 +13,7 @@ use batchlas_bench::{Cell, Op, Provenance, Read, Row, routes};
 
 /// A queue on the first GPU, or `None` with the reason on stderr.
 fn gpu() -> Option<Queue> {
-    match Queue::new(Device::Cuda(0)) {
-        Ok(queue) => Some(queue),
-        Err(error) if std::env::var_os("BATCHLAS_REQUIRE_GPU").is_some_and(|value| value == "1") => {
-            panic!("BATCHLAS_REQUIRE_GPU=1, but {error}")
-        }
-        Err(error) => {
-            eprintln!("skipped: {error}");
-            None
-        }
-    }
+    support::queue(Device::Cuda(0))
 }
 
 /// Fills any GPU many times over, so that time goes with the number of items.

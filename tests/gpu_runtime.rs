@@ -2,7 +2,6 @@
 //! `BATCHLAS_REQUIRE_GPU=1` makes that a failure.
 #![cfg(feature = "cuda")]
 
-#[cfg(feature = "simt")]
 mod support;
 
 #[cfg(feature = "simt")]
@@ -17,16 +16,7 @@ use cuda_std::launch::{Call, Entry, KernelInfo, LaunchConfig};
 
 /// A queue on the first GPU, or `None` with the reason on stderr.
 fn gpu() -> Option<Queue> {
-    match Queue::new(Device::Cuda(0)) {
-        Ok(queue) => Some(queue),
-        Err(error) if std::env::var_os("BATCHLAS_REQUIRE_GPU").is_some_and(|value| value == "1") => {
-            panic!("BATCHLAS_REQUIRE_GPU=1, but {error}")
-        }
-        Err(error) => {
-            eprintln!("skipped: {error}");
-            None
-        }
-    }
+    support::queue(Device::Cuda(0))
 }
 
 #[test]
