@@ -1,5 +1,6 @@
 //! `cargo xtask test`: everything that must hold before a change lands.
 
+use std::path::Path;
 use std::time::{Duration, Instant};
 
 use crate::process::{self, Failure, cargo};
@@ -62,6 +63,7 @@ impl Steps {
             };
             println!("{verdict}  {:>6.1} s  {name}{remark}", took.as_secs_f64());
         }
+        println!("target folder {:.1} GiB", folder_bytes(&process::target_dir()) as f64 / f64::from(1 << 30));
         let failed = self.done.iter().filter(|(_, _, result)| result.is_err()).count();
         println!("{} passed, {failed} failed", self.done.len() - failed);
         if failed == 0 {
@@ -72,9 +74,31 @@ impl Steps {
     }
 }
 
+/// The bytes of all files below a folder; what cannot be read counts nothing.
+fn folder_bytes(folder: &Path) -> u64 {
+    let entries = std::fs::read_dir(folder).into_iter().flatten().flatten();
+    let bytes = |entry: std::fs::DirEntry| match entry.metadata() {
+        Ok(data) if data.is_dir() => folder_bytes(&entry.path()),
+        Ok(data) => data.len(),
+        Err(_) => 0,
+    };
+    entries.map(bytes).sum()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_folder_counts_what_lies_in_its_folders() {
+        let folder = std::env::temp_dir().join(format!("batchlas-suite-{}", std::process::id()));
+        std::fs::create_dir_all(folder.join("a/b")).unwrap();
+        std::fs::write(folder.join("c"), [0; 3]).unwrap();
+        std::fs::write(folder.join("a/b/d"), [0; 40]).unwrap();
+        assert_eq!(folder_bytes(&folder), 43);
+        std::fs::remove_dir_all(&folder).unwrap();
+        assert_eq!(folder_bytes(&folder), 0);
+    }
 
     #[test]
     fn one_failed_step_fails_the_whole() {
