@@ -6,11 +6,13 @@ fn main() {
     if cuda_builder::act_as_linker() {
         return;
     }
-    let mut crates = vec!["device/kernels/tridiag", "device/kernels/small_syev", "device/kernels/block_syev"];
-    if cfg!(feature = "vendor") {
-        crates.push("device/kernels/vendor");
-    }
-    cuda_builder::embed(&crates);
+    cuda_builder::embed(&[
+        "device/kernels/tridiag",
+        "device/kernels/small_syev",
+        "device/kernels/block_syev",
+        "device/kernels/panel",
+        "device/kernels/pack",
+    ]);
 }
 
 #[cfg(not(feature = "cuda"))]
