@@ -3,6 +3,7 @@
 use cuda_std::launch::{Call, LaunchConfig, NoEntry};
 
 use crate::error::{Error, Result};
+use crate::memory::DeviceElement;
 use crate::ops::Target;
 use crate::queue::Queue;
 use crate::scalar::Scalar;
@@ -16,6 +17,13 @@ impl<T> KernelScalar for T where
     T: Scalar<Real: cuda_std::math::Real> + cuda_std::scalar::Scalar<Real = <T as Scalar>::Real>
 {
 }
+
+/// A real type of host and device.
+pub(crate) trait KernelReal:
+    DeviceElement + cuda_std::math::Real + cuda_std::scalar::Scalar<Real = Self>
+{
+}
+impl<T: DeviceElement + cuda_std::math::Real + cuda_std::scalar::Scalar<Real = T>> KernelReal for T {}
 
 /// A leading dimension as the kernels take it.
 pub(super) fn leading_dimension(ld: usize) -> Result<u32> {

@@ -12,6 +12,10 @@ use kernels_vendor::vendor_unpack::vendor_unpack;
 
 use crate::support::{self, random::Random};
 
+#[path = "stebz.rs"]
+mod stebz;
+#[path = "stedc.rs"]
+mod stedc;
 #[path = "tridiag.rs"]
 mod tridiag;
 
@@ -29,6 +33,8 @@ pub static BLOCK_SYEV: Crate =
     Crate { folder: "block_syev", kernels: kernels_block_syev::KERNELS, drive: block_syev };
 pub static SMALL_SYEV: Crate =
     Crate { folder: "small_syev", kernels: kernels_small_syev::KERNELS, drive: small_syev };
+pub static STEBZ: Crate = Crate { folder: "stebz", kernels: kernels_stebz::KERNELS, drive: stebz::stebz };
+pub static STEDC: Crate = Crate { folder: "stedc", kernels: kernels_stedc::KERNELS, drive: stedc::stedc };
 pub static TRIDIAG: Crate =
     Crate { folder: "tridiag", kernels: kernels_tridiag::KERNELS, drive: tridiag::tridiag };
 pub static VENDOR: Crate = Crate { folder: "vendor", kernels: kernels_vendor::KERNELS, drive: vendor };
