@@ -27,6 +27,17 @@ fn values(n: usize, params: &Params) -> u32 {
     }
 }
 
+/// Whether the rows lie in shared memory: where they fit, unless the route says otherwise.
+fn staged(dtype: Dtype, n: usize, params: &Params, target: &Target) -> bool {
+    let most = target.limits().map_or(0, |limits| limits.shared_bytes_per_block);
+    fits(dtype.bytes(), n, values(n, params), most) && params.get("staged") != Some(0)
+}
+
+/// Whether the rows of a block's items fit so many bytes.
+fn fits(real_bytes: usize, n: usize, values: u32, most: usize) -> bool {
+    Blocks::new(n as u32, values).shared_bytes(n, real_bytes) <= most
+}
+
 impl Family for Bisect {
     fn name(&self) -> &'static str {
         "bisect"
@@ -39,38 +50,45 @@ impl Family for Bisect {
         target: &Target,
     ) -> std::result::Result<(), String> {
         tiles::can_run(problem.n, target, u32::MAX as usize / 2)?;
-        match values(problem.n, params) {
-            1 | 2 | 4 => Ok(()),
-            other => Err(format!("values is 0 (by the order), 1, 2 or 4, not {other}")),
+        let values = values(problem.n, params);
+        if ![1, 2, 4].contains(&values) {
+            return Err(format!("values is 0 (by the order), 1, 2 or 4, not {values}"));
         }
+        if params.get("staged") == Some(1) && !staged(problem.dtype, problem.n, params, target) {
+            return Err("the rows do not fit the shared memory of a block: staged is 0".to_owned());
+        }
+        Ok(())
     }
 
-    fn plan(&self, problem: &Problem, params: &Params, _: &Target) -> Result<Plan> {
+    fn plan(&self, problem: &Problem, params: &Params, target: &Target) -> Result<Plan> {
         let mut params = params.clone();
+        params.set("staged", u32::from(staged(problem.dtype, problem.n, &params, target)));
         params.set("values", values(problem.n, &params));
         let workspace_bytes = workspace_bytes(problem.dtype, problem.n, problem.batch);
         Ok(Plan { problem: *problem, family: self.name(), params, workspace_bytes })
     }
 
     fn launch(&self, queue: &Queue, plan: &Plan, passes: Option<u32>, operands: Operands<'_>) -> Result<()> {
-        let values = values(plan.problem.n, &plan.params);
         match operands {
-            Operands::F32(arrays) => run(queue, &plan.problem, values, passes, arrays),
-            Operands::F64(arrays) => run(queue, &plan.problem, values, passes, arrays),
+            Operands::F32(arrays) => run(queue, plan, passes, arrays),
+            Operands::F64(arrays) => run(queue, plan, passes, arrays),
         }
     }
 }
 
-fn run<T: KernelReal>(
-    queue: &Queue,
-    problem: &Problem,
-    values: u32,
-    passes: Option<u32>,
-    arrays: Arrays<'_, T>,
-) -> Result<()> {
+fn run<T: KernelReal>(queue: &Queue, plan: &Plan, passes: Option<u32>, arrays: Arrays<'_, T>) -> Result<()> {
     let Arrays { d, e, w, status } = arrays;
-    let shape = Shape::packed(problem.n, problem.batch);
-    submit(queue, &shape, values, passes, d.view(), e.view(), w.view_mut(), status.view_mut())
+    let Problem { n, batch, .. } = plan.problem;
+    let way = Way { values: values(n, &plan.params), staged: plan.params.get("staged") == Some(1), passes };
+    submit(queue, &Shape::packed(n, batch), way, d.view(), e.view(), w.view_mut(), status.view_mut())
+}
+
+/// What does not change the problem.
+#[derive(Clone, Copy)]
+struct Way {
+    values: u32,
+    staged: bool,
+    passes: Option<u32>,
 }
 
 /// A batch in device memory.
@@ -110,24 +128,25 @@ pub(crate) fn enqueue<T: KernelReal>(
     status: GlobalMut<i32>,
     _: &mut Workspace<'_>,
 ) -> Result<()> {
-    submit(queue, shape, values(shape.n, &Params::default()), None, d, e, w, status)
+    let values = values(shape.n, &Params::default());
+    let most = queue.limits().map_or(0, |limits| limits.shared_bytes_per_block);
+    let way = Way { values, staged: fits(size_of::<T>(), shape.n, values, most), passes: None };
+    submit(queue, shape, way, d, e, w, status)
 }
 
 fn submit<T: KernelReal>(
     queue: &Queue,
     shape: &Shape,
-    values: u32,
-    passes: Option<u32>,
+    way: Way,
     d: Global<T>,
     e: Global<T>,
     w: GlobalMut<T>,
     status: GlobalMut<i32>,
 ) -> Result<()> {
     let Shape { n, batch, d_stride, e_stride } = *shape;
+    let Way { values, staged, passes } = way;
     let blocks = Blocks::new(n as u32, values);
-    let shared_bytes = blocks.shared_bytes(n, size_of::<T>());
-    let most = queue.limits().map_or(0, |limits| limits.shared_bytes_per_block);
-    let staged = shared_bytes <= most;
+    let shared_bytes = if staged { blocks.shared_bytes(n, size_of::<T>()) } else { 0 };
     let enough = enough(size_of::<T>(), if values == 1 { 3 } else { 1 });
     let passes = passes.map_or(enough, |passes| passes.min(enough));
     let (order, items) = (n as u32, batch as u64);
@@ -157,7 +176,7 @@ fn submit<T: KernelReal>(
     let groups = items.div_ceil(blocks.items as u64);
     let grid =
         groups.checked_mul(blocks.blocks as u64).ok_or_else(|| Error::argument("the batch is too large"))?;
-    tiles::submit(queue, tiles::config(grid, 1, THREADS, if staged { shared_bytes } else { 0 })?, call)?;
+    tiles::submit(queue, tiles::config(grid, 1, THREADS, shared_bytes)?, call)?;
     let count = stebz_status::call::<T>(w, status, order, items);
     tiles::submit(queue, tiles::config(items, THREADS / 32, THREADS, 0)?, count)
 }

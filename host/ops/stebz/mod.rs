@@ -34,8 +34,12 @@ pub static OPERATION: Operation = Operation {
         Family {
             name: "bisect",
             kind: Kind::Native,
-            // Values a lane: 1, 2 or 4; 0: by the order.
-            params: &[Param::Named { name: "values", min: 0, max: 4 }],
+            params: &[
+                // Values a lane: 1, 2 or 4; 0: by the order.
+                Param::Named { name: "values", min: 0, max: 4 },
+                // 1: rows lie in shared memory; 0: they are read from memory again and again.
+                Param::Named { name: "staged", min: 0, max: 1 },
+            ],
         },
         Family { name: "cpu", kind: Kind::Cpu, params: &[] },
     ],
