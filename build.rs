@@ -10,6 +10,8 @@ fn main() {
         "device/kernels/tridiag",
         "device/kernels/small_syev",
         "device/kernels/block_syev",
+        "device/kernels/stebz",
+        "device/kernels/stedc",
         "device/kernels/panel",
         "device/kernels/pack",
     ]);

@@ -9,19 +9,28 @@ use crate::routes::Operation;
 
 pub(crate) mod decide;
 pub mod ormqr;
+pub mod stebz;
+pub mod stedc;
 pub mod steqr;
 pub mod syev;
 pub mod sytrd;
 mod target;
 #[cfg(feature = "kernels")]
 mod tiles;
+mod typed;
 
 pub use decide::{Decision, Explanation, Plan};
 pub use target::Target;
 
 /// Every operation that has families and tables.
-pub static OPERATIONS: &[&Operation] =
-    &[&syev::OPERATION, &steqr::OPERATION, &sytrd::OPERATION, &ormqr::OPERATION];
+pub static OPERATIONS: &[&Operation] = &[
+    &syev::OPERATION,
+    &steqr::OPERATION,
+    &stedc::OPERATION,
+    &stebz::OPERATION,
+    &sytrd::OPERATION,
+    &ormqr::OPERATION,
+];
 
 /// Sweeps that QL may take for each eigenvalue, unless told otherwise: dsteqr's `MAXIT`.
 pub const SWEEPS_PER_VALUE: u32 = 30;

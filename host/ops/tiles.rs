@@ -6,7 +6,7 @@ use cuda_std::GlobalMut;
 use cuda_std::launch::{Call, LaunchConfig, NoEntry};
 
 use crate::error::{Error, Result};
-use crate::memory::DeviceBatch;
+use crate::memory::{DeviceBatch, DeviceElement};
 use crate::ops::Target;
 use crate::queue::Queue;
 use crate::scalar::Scalar;
@@ -20,6 +20,13 @@ impl<T> KernelScalar for T where
     T: Scalar<Real: cuda_std::math::Real> + cuda_std::scalar::Scalar<Real = <T as Scalar>::Real>
 {
 }
+
+/// A real type of host and device.
+pub(crate) trait KernelReal:
+    DeviceElement + cuda_std::math::Real + cuda_std::scalar::Scalar<Real = Self>
+{
+}
+impl<T: DeviceElement + cuda_std::math::Real + cuda_std::scalar::Scalar<Real = T>> KernelReal for T {}
 
 /// A batch of matrices, column-major, anywhere in a device's memory.
 #[derive(Clone, Copy)]

@@ -14,6 +14,10 @@ use crate::support::{self, random::Random};
 
 #[path = "panel.rs"]
 mod panel;
+#[path = "stebz.rs"]
+mod stebz;
+#[path = "stedc.rs"]
+mod stedc;
 #[path = "tridiag.rs"]
 mod tridiag;
 
@@ -31,6 +35,8 @@ pub static BLOCK_SYEV: Crate =
     Crate { folder: "block_syev", kernels: kernels_block_syev::KERNELS, drive: block_syev };
 pub static SMALL_SYEV: Crate =
     Crate { folder: "small_syev", kernels: kernels_small_syev::KERNELS, drive: small_syev };
+pub static STEBZ: Crate = Crate { folder: "stebz", kernels: kernels_stebz::KERNELS, drive: stebz::stebz };
+pub static STEDC: Crate = Crate { folder: "stedc", kernels: kernels_stedc::KERNELS, drive: stedc::stedc };
 pub static TRIDIAG: Crate =
     Crate { folder: "tridiag", kernels: kernels_tridiag::KERNELS, drive: tridiag::tridiag };
 pub static PANEL: Crate = Crate { folder: "panel", kernels: kernels_panel::KERNELS, drive: panel::panel };

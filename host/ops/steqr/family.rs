@@ -3,13 +3,12 @@
 //! A family is one file beside this one. It enters [`BUILT`] below; its name
 //! and parameters are in `OPERATION` already, where tables and pins look.
 
-use std::any::Any;
-
 use super::{Problem, Shift};
 use crate::error::Result;
 use crate::memory::{DeviceBatch, DeviceBuffer};
 use crate::ops::Target;
 use crate::ops::decide::{NOT_BUILT, no_kernels};
+use crate::ops::typed::{cast, cast_mut};
 use crate::queue::Queue;
 use crate::routes::Params;
 use crate::scalar::{Dtype, Real};
@@ -79,16 +78,6 @@ impl<'a> Operands<'a> {
             _ => Operands::F64(Arrays { d: cast_mut(d), e: cast(e), q: q.map(cast_mut), status }),
         }
     }
-}
-
-/// The same reference under the name that its type has in this arm.
-fn cast<T: 'static, U: 'static>(x: &T) -> &U {
-    (x as &dyn Any).downcast_ref().expect("DTYPE names the type")
-}
-
-/// As [`cast`].
-fn cast_mut<T: 'static, U: 'static>(x: &mut T) -> &mut U {
-    (x as &mut dyn Any).downcast_mut().expect("DTYPE names the type")
 }
 
 /// The families of this build.

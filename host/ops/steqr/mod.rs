@@ -13,7 +13,7 @@ mod choices;
 mod config;
 mod cpu;
 #[cfg(feature = "kernels")]
-mod cta;
+pub(crate) mod cta;
 mod decide;
 mod decisions;
 mod family;
