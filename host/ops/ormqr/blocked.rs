@@ -23,7 +23,7 @@ pub(crate) struct Reflectors<T> {
     pub(crate) shift: usize,
 }
 
-pub(super) fn can_run(problem: &Problem, target: &Target) -> std::result::Result<(), String> {
+pub(crate) fn can_run(problem: &Problem, target: &Target) -> std::result::Result<(), String> {
     let limits = target.limits().ok_or("needs a GPU or the executor")?;
     let needed = Ormqr::new(problem.dtype.bytes()).end;
     if needed > limits.shared_bytes_per_block {

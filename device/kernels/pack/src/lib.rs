@@ -2,10 +2,12 @@
 //!
 //! | kernel | what it does |
 //! |---|---|
+//! | [`lacp2`] | real matrices as complex ones |
 //! | [`lascl`], [`lascl_tridiagonal`](lascl::lascl_tridiagonal) | scale in place, mark and replace bad items; and back |
 //! | [`syev_pack`] | copies the triangle read into packed, scaled matrices; marks and replaces bad items |
 //! | [`syev_unpack`] | brings values, vectors and statuses back in this library's conventions |
 
+pub mod lacp2;
 pub mod lascl;
 pub mod syev_pack;
 pub mod syev_unpack;
@@ -13,6 +15,7 @@ pub mod syev_unpack;
 /// All kernels of this crate.
 #[cfg(not(target_os = "cuda"))]
 pub static KERNELS: &[&cuda_std::launch::KernelInfo] = &[
+    &lacp2::lacp2::KERNEL,
     &lascl::lascl::KERNEL,
     &lascl::lascl_tridiagonal::KERNEL,
     &syev_pack::syev_pack::KERNEL,
