@@ -1,9 +1,11 @@
 //! Whole jobs on host matrices: upload, solve, download.
 
+mod method;
 mod parts;
 mod tridiagonal;
 
-pub use tridiagonal::{EighTridiagonalOptions, eigh_tridiagonal, eigh_tridiagonal_with};
+pub use method::Method;
+pub use tridiagonal::{EighTridiagonalOptions, decide_tridiagonal, eigh_tridiagonal, eigh_tridiagonal_with};
 
 use crate::batch::{Batch, BatchRef, Layout};
 use crate::error::Result;

@@ -9,6 +9,7 @@ mod arms;
 mod classes;
 mod contract;
 mod items;
+mod methods;
 
 use batchlas::Device;
 

@@ -194,7 +194,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = ROUTES_HELP)]
 pub struct RoutesArgs {
-    /// Operation: syev or steqr
+    /// Operation: syev, steqr, stedc or stebz
     #[arg(value_name = "OP")]
     pub op: String,
 

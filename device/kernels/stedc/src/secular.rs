@@ -67,13 +67,13 @@ impl<T: Real> Point<T> {
         (even.0 + odd.0, even.1 + odd.1)
     }
 
-    /// The function without `1 / rho`, for root `j` of `k`. Lanes of a warp have neighbouring roots: most of the loop is
-    /// the same for all of them.
+    /// The function without `1 / rho`, for root `j` of `k`. Neighbours as many as `lanes`, a power of two, have their poles
+    /// told apart one by one: the rest of the loop is the same for all of them.
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    fn sums(self, poles: impl Poles<T>, k: u32, j: u32) -> Sums<T> {
-        let from = j & !31;
-        let to = (from + 32).min(k);
+    fn sums(self, poles: impl Poles<T>, k: u32, j: u32, lanes: u32) -> Sums<T> {
+        let from = j & !(lanes - 1);
+        let to = (from + lanes).min(k);
         let (mut below, mut below_slope) = self.sum(poles, 0, from);
         let (mut above, mut above_slope) = self.sum(poles, to, k);
         let mut i = from;
@@ -100,10 +100,11 @@ struct Bracket<T> {
 /// Root `j` of `k`, in the interval from pole `j` to the next, or above all of them for the last.
 ///
 /// The pole that it is nearer to becomes the origin. Rational interpolation with the two poles around it (Li's fixed
-/// weight, and his middle way where that is slow) inside of a bracket that shrinks with every evaluation.
+/// weight, and his middle way where that is slow) inside of a bracket that shrinks with every evaluation. `lanes`: lanes of
+/// a warp, whose roots are neighbours; a constant would have the compiler unroll the loop over them.
 #[inline(always)]
 #[cfg_attr(not(target_os = "cuda"), track_caller)]
-pub fn root<T: Real>(poles: impl Poles<T>, k: u32, j: u32, rho: T) -> Root<T> {
+pub fn root<T: Real>(poles: impl Poles<T>, k: u32, j: u32, rho: T, lanes: u32) -> Root<T> {
     let inverse_rho = rho.recip();
     let is_last = j + 1 == k;
     let (own, own_square) = poles.get(j);
@@ -111,47 +112,39 @@ pub fn root<T: Real>(poles: impl Poles<T>, k: u32, j: u32, rho: T) -> Root<T> {
     // Above the last pole the squares of all weights, 1 at most, bound the distance.
     let gap = if is_last { rho * (T::ONE + T::from_u32(64) * T::EPSILON) } else { next - own };
     let middle = gap * T::HALF;
+    let noise = T::UNIT_ROUNDOFF * T::from_u32(k.max(16));
 
     let mut point = Point { origin: own, tau: middle };
-    let mut sums = point.sums(poles, k, j);
-    let mut w = inverse_rho + sums.below + sums.above;
-    // The function rises from pole to pole.
-    let from_own = is_last || w >= T::ZERO;
     let mut bracket = Bracket { low: T::ZERO, high: if is_last { gap } else { middle } };
-    if is_last {
-        bracket = bracket.cut(middle, w);
-    } else {
-        if !from_own {
-            point.origin = next;
-            bracket = Bracket { low: -middle, high: T::ZERO };
-        }
-        // The two poles around the root exactly, the others as at the middle.
-        let rest = w + (own_square - next_square) * middle.recip_approx();
-        let (near, far) = if from_own { (own_square, next_square) } else { (next_square, own_square) };
-        point.tau = two_poles(rest, gap, near, far, from_own, middle);
-        point.tau = bracket.keep(point.tau);
-        sums = point.sums(poles, k, j);
-        w = inverse_rho + sums.below + sums.above;
-    }
-
-    let mut middle_way = false;
-    let mut converged = false;
+    let (mut from_own, mut placed) = (true, is_last);
+    let (mut middle_way, mut before) = (false, T::INFINITY);
     let mut left = BUDGET;
-    let noise = T::UNIT_ROUNDOFF * T::from_u32(k.max(16));
-    let mut before = T::INFINITY;
     loop {
+        let sums = point.sums(poles, k, j, lanes);
+        let w = inverse_rho + sums.below + sums.above;
+        if !placed {
+            // The middle tells which pole is nearer: the function rises from one to the next.
+            placed = true;
+            from_own = w >= T::ZERO;
+            if !from_own {
+                point.origin = next;
+                bracket = Bracket { low: -middle, high: T::ZERO };
+            }
+            // The two poles around the root exactly, the others as they are here.
+            let rest = w + (own_square - next_square) * middle.recip_approx();
+            let (near, far) = if from_own { (own_square, next_square) } else { (next_square, own_square) };
+            point.tau = bracket.keep(two_poles(rest, gap, near, far, from_own, middle));
+            continue;
+        }
         let size = inverse_rho - sums.below + sums.above;
         let good = w.abs() <= T::from_u32(8) * T::UNIT_ROUNDOFF * size;
         // What is left may be the rounding of the sums.
         let stuck = w.abs() <= noise * size && w.abs() * T::TWO >= before;
         bracket = bracket.cut(point.tau, w);
-        if good || stuck || bracket.is_tight() {
-            converged = true;
-            break;
-        }
+        let done = good || stuck || bracket.is_tight();
         left -= 1;
-        if left == 0 {
-            break;
+        if done || left == 0 {
+            return Root { origin: point.origin, tau: point.tau, converged: done };
         }
         middle_way ^= w.abs() * T::from_u32(10) > before;
         before = w.abs();
@@ -170,14 +163,10 @@ pub fn root<T: Real>(poles: impl Poles<T>, k: u32, j: u32, rho: T) -> Root<T> {
         let step = if w * step > T::ZERO { newton } else { step };
         let tau = bracket.keep(point.tau + step);
         if tau == point.tau {
-            converged = true;
-            break;
+            return Root { origin: point.origin, tau, converged: true };
         }
         point.tau = tau;
-        sums = point.sums(poles, k, j);
-        w = inverse_rho + sums.below + sums.above;
     }
-    Root { origin: point.origin, tau: point.tau, converged }
 }
 
 impl<T: Real> Bracket<T> {
@@ -282,7 +271,7 @@ mod tests {
         let squares: Vec<f64> = z.iter().map(|z| (z / norm) * (z / norm)).collect();
         let k = d.len() as u32;
         for j in 0..k {
-            let root = root(List(d, &squares), k, j, rho);
+            let root = root(List(d, &squares), k, j, rho, 32);
             assert!(root.converged && root.tau != 0.0, "{j}: {root:?}");
             let off = residual(d, &squares, rho, root);
             assert!(off <= 4.0 * k as f64 * f64::EPSILON, "{j} of {k}: {root:?} leaves {off:e}");

@@ -81,7 +81,7 @@ pub unsafe fn stedc_secular<T: Real>(
         return;
     }
     let rho = fields.item_reals(RealField::Cut, node.item).get(node.middle as usize).abs() * T::TWO;
-    let root = root(Staged(staged), k, j, rho);
+    let root = root(Staged(staged), k, j, rho, thread::block_dim_x() / (THREADS / 32));
     let at = j as usize;
     fields.reals(RealField::Origin, node).set(at, root.origin);
     fields.reals(RealField::Tau, node).set(at, root.tau);

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use batchlas::Uplo;
-use batchlas::ops::{Explanation, steqr, syev};
+use batchlas::ops::{Explanation, stebz, stedc, steqr, syev};
 use batchlas::routes::Operation;
 
 use super::{json_line, print};
@@ -17,6 +17,8 @@ pub fn run(args: &RoutesArgs) -> Result<ExitCode, Failure> {
     let RoutesArgs { dtype, n, batch, jobz, arch, .. } = *args;
     let explanation = match operation(&args.op)?.name {
         "steqr" => steqr::explain(&steqr::Problem { dtype, n, batch, jobz }, arch, None)?,
+        "stedc" => stedc::explain(&stedc::Problem { dtype, n, batch, jobz }, arch, None)?,
+        "stebz" => stebz::explain(&stebz::Problem { dtype, n, batch }, arch, None)?,
         "syev" => syev::explain(&syev::Problem { dtype, n, batch, jobz, uplo: Uplo::default() }, arch, None)?,
         other => return Err(Failure::new(format!("'{other}' has no routes to show"))),
     };
