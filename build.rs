@@ -6,7 +6,12 @@ fn main() {
     if cuda_builder::act_as_linker() {
         return;
     }
-    let mut crates = vec!["device/kernels/tridiag", "device/kernels/small_syev", "device/kernels/block_syev"];
+    let mut crates = vec![
+        "device/kernels/tridiag",
+        "device/kernels/small_syev",
+        "device/kernels/block_syev",
+        "device/kernels/gemm",
+    ];
     if cfg!(feature = "vendor") {
         crates.push("device/kernels/vendor");
     }

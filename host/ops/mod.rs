@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::routes::Operation;
 
 pub(crate) mod decide;
+pub mod gemm;
 pub mod steqr;
 pub mod syev;
 mod target;
@@ -18,7 +19,7 @@ pub use decide::{Decision, Explanation, Plan};
 pub use target::Target;
 
 /// Every operation that has families and tables.
-pub static OPERATIONS: &[&Operation] = &[&syev::OPERATION, &steqr::OPERATION];
+pub static OPERATIONS: &[&Operation] = &[&syev::OPERATION, &steqr::OPERATION, &gemm::OPERATION];
 
 /// Sweeps that QL may take for each eigenvalue, unless told otherwise: dsteqr's `MAXIT`.
 pub const SWEEPS_PER_VALUE: u32 = 30;

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 
 /// The tables of this build: operation, architecture, text.
 const EMBEDDED: &[(&str, Arch, &str)] = &[
+    ("gemm", Arch(90), include_str!("../../tuned/gemm.sm_90.txt")),
     ("steqr", Arch(90), include_str!("../../tuned/steqr.sm_90.txt")),
     ("syev", Arch(89), include_str!("../../tuned/syev.sm_89.txt")),
     ("syev", Arch(90), include_str!("../../tuned/syev.sm_90.txt")),

@@ -352,7 +352,8 @@ fn the_environment_pins_and_its_typos_are_errors() {
     let text = read(&[("BATCHLAS_SYEVD_ROUTE", "cta")]).unwrap_err().to_string();
     assert_eq!(
         text,
-        "environment variable BATCHLAS_SYEVD_ROUTE pins no operation: one of BATCHLAS_SYEV_ROUTE, BATCHLAS_STEQR_ROUTE"
+        "environment variable BATCHLAS_SYEVD_ROUTE pins no operation: one of BATCHLAS_SYEV_ROUTE, BATCHLAS_STEQR_ROUTE, \
+         BATCHLAS_GEMM_ROUTE"
     );
     let text = read(&[("BATCHLAS_SYEV_ROUTE", "cpu:nb=2")]).unwrap_err().to_string();
     assert!(text.contains("'cpu' has no parameter 'nb'"), "{text}");
