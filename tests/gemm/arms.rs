@@ -21,8 +21,7 @@ impl Arm {
     pub fn queue(&self) -> Option<Queue> {
         let queue = support::queue(self.device)?;
         if self.route == "vendor" && !support::required("BATCHLAS_REQUIRE_VENDOR") {
-            let problem =
-                Problem { dtype: Dtype::F32, op_a: Op::N, op_b: Op::N, m: 1, n: 1, k: 1, batch: 1 };
+            let problem = Problem { dtype: Dtype::F32, op_a: Op::N, op_b: Op::N, m: 1, n: 1, k: 1, batch: 1 };
             if let Err(error) = Decided::new(&problem, &Target::of(&queue), Some(&self.pin())) {
                 eprintln!("skipped: {error}");
                 return None;

@@ -81,7 +81,10 @@ pub fn same_bits_at_every_position<T: Scalar>(arm: Arm) {
     if arm.route == "vendor" {
         return;
     }
-    for case in shapes(arm) {
+    let cases = shapes(arm);
+    // The executor is slow: one shape there.
+    let first = if arm.is_slow() { cases.len() - 1 } else { 0 };
+    for case in cases.into_iter().skip(first) {
         let batch = if arm.is_slow() { 3 } else { 37 };
         let case = Case { batch, ..case };
         let inputs = Inputs::<T>::new(&case, 7);
@@ -91,7 +94,8 @@ pub fn same_bits_at_every_position<T: Scalar>(arm: Arm) {
         for item in [0, 1, batch - 1] {
             let mut alone = Inputs::<T>::new(&single, 7);
             (alone.alpha, alone.beta) = (inputs.alpha, inputs.beta);
-            let part = |all: &[T], stride: usize, len: usize| all[item * stride..item * stride + len].to_vec();
+            let part =
+                |all: &[T], stride: usize, len: usize| all[item * stride..item * stride + len].to_vec();
             alone.a = part(&inputs.a, inputs.layout_a.stride(), alone.layout_a.len());
             alone.b = part(&inputs.b, inputs.layout_b.stride(), alone.layout_b.len());
             alone.c = part(&inputs.c, inputs.layout_c.stride(), alone.layout_c.len());

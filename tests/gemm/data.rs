@@ -61,7 +61,8 @@ impl<T: Scalar> Inputs<T> {
         let layout_c = case.layout(Op::N, m, n);
         let mut number = || T::from_f64(random.symmetric(), random.symmetric());
         let (alpha, beta) = (number(), number());
-        let (a, b, c) = (filled(layout_a, &mut number), filled(layout_b, &mut number), filled(layout_c, &mut number));
+        let (a, b, c) =
+            (filled(layout_a, &mut number), filled(layout_b, &mut number), filled(layout_c, &mut number));
         Inputs { alpha, beta, a, b, c, layout_a, layout_b, layout_c }
     }
 }

@@ -30,7 +30,16 @@ fn wanted(item: usize, i: usize, j: usize) -> f32 {
 }
 
 fn routes() -> Vec<Pin> {
-    let all = ["direct", "tiled", "reg:64x64x16", "reg:128x128x8", "reg:128x64x32", "reg:128x32x32", "wide", "wide:64x64x16"];
+    let all = [
+        "direct",
+        "tiled",
+        "reg:64x64x16",
+        "reg:128x128x8",
+        "reg:128x64x32",
+        "reg:128x32x32",
+        "wide",
+        "wide:64x64x16",
+    ];
     all.iter().map(|route| Pin::parse(&OPERATION, route).expect("a route")).collect()
 }
 

@@ -33,7 +33,8 @@ fn every_type_and_shape_has_a_row_and_a_family_of_ours() {
 
 #[test]
 fn conjugates_count_as_transposed() {
-    let asked = |op_b| explain(&Problem { op_b, ..problem(Dtype::C64, 64, 64, 64, 9) }, Arch(90), None).unwrap();
+    let asked =
+        |op_b| explain(&Problem { op_b, ..problem(Dtype::C64, 64, 64, 64, 9) }, Arch(90), None).unwrap();
     assert_eq!(asked(Op::C).row, asked(Op::T).row);
     let json = serde_json::to_value(asked(Op::C)).unwrap();
     assert_eq!((json["op"].as_str(), json["row"]["trans"].as_str()), (Some("gemm"), Some("nt")));
@@ -76,7 +77,8 @@ fn pins_that_cannot_run_say_why() {
         let text = plan(&problem, &target, Some(&pin(route))).unwrap_err().to_string();
         assert!(text.contains(reason), "{route}: {text}");
     }
-    let text = plan(&problem(Dtype::F32, 2, 2, 2, 1), &Target::CPU, Some(&pin("tiled"))).unwrap_err().to_string();
+    let text =
+        plan(&problem(Dtype::F32, 2, 2, 2, 1), &Target::CPU, Some(&pin("tiled"))).unwrap_err().to_string();
     assert!(text.contains("tiled: needs a GPU or the executor; these can: cpu"), "{text}");
 }
 
@@ -91,9 +93,8 @@ fn words_that_are_none_are_refused() {
 #[test]
 fn shapes_that_do_not_fit_are_errors_that_name_them() {
     let queue = Queue::cpu();
-    let batch = |rows, cols, items| {
-        DeviceBatch::<f64>::alloc(&queue, Layout::packed(rows, cols, items)).unwrap()
-    };
+    let batch =
+        |rows, cols, items| DeviceBatch::<f64>::alloc(&queue, Layout::packed(rows, cols, items)).unwrap();
     for (a, b, c, ops) in [
         (batch(2, 3, 1), batch(4, 5, 1), batch(2, 5, 1), (Op::N, Op::N)),
         (batch(2, 3, 1), batch(3, 5, 1), batch(5, 2, 1), (Op::N, Op::N)),
@@ -118,8 +119,10 @@ fn shapes_that_do_not_fit_are_errors_that_name_them() {
 #[test]
 fn a_scoped_pin_holds_and_the_executor_sees_nothing_read_that_is_not_set() {
     let queue = Queue::simt(1);
-    let a = DeviceBatch::upload(&queue, &batchlas::Batch::<f32>::from_fn(5, 4, 2, |_, i, j| (i * j) as f32)).unwrap();
-    let b = DeviceBatch::upload(&queue, &batchlas::Batch::<f32>::from_fn(4, 6, 2, |_, i, j| (i + j) as f32)).unwrap();
+    let a = DeviceBatch::upload(&queue, &batchlas::Batch::<f32>::from_fn(5, 4, 2, |_, i, j| (i * j) as f32))
+        .unwrap();
+    let b = DeviceBatch::upload(&queue, &batchlas::Batch::<f32>::from_fn(4, 6, 2, |_, i, j| (i + j) as f32))
+        .unwrap();
     // Never written: a read would be a finding.
     let mut c = DeviceBatch::<f32>::alloc(&queue, Layout::packed(5, 6, 2)).unwrap();
     for route in ["direct", "small", "tiled", "reg", "wide"] {

@@ -19,7 +19,11 @@
 //!
 //! Names follow Rust-CUDA where it has one. Arithmetic is never contracted: a fused multiply-add is written
 //! [`math::Real::mul_add`].
-#![cfg_attr(target_os = "cuda", no_std, feature(link_llvm_intrinsics, stdarch_nvptx, core_intrinsics, asm_experimental_arch))]
+#![cfg_attr(
+    target_os = "cuda",
+    no_std,
+    feature(link_llvm_intrinsics, stdarch_nvptx, core_intrinsics, asm_experimental_arch)
+)]
 #![cfg_attr(target_os = "cuda", allow(internal_features, improper_ctypes))]
 
 pub mod atomic;

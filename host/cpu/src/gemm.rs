@@ -83,7 +83,8 @@ fn run<T: Number>(products: &Products, scalars: Scalars<T>, a: &[T], b: &[T], c:
     let c = &mut c[..(batch - 1) * stride_c + item];
     let run = (TASK_WORK / (m * n * k.max(1))).clamp(1, batch);
     let one = |index: usize, c: &mut [T]| {
-        let (a, b) = (&a[(index * products.a.stride).min(a.len())..], &b[(index * products.b.stride).min(b.len())..]);
+        let (a, b) =
+            (&a[(index * products.a.stride).min(a.len())..], &b[(index * products.b.stride).min(b.len())..]);
         multiply(products, scalars, a, b, c);
     };
     if batch == 1 {

@@ -43,7 +43,8 @@ impl Family for Direct {
 
 fn run<T: KernelScalar>(queue: &Queue, plan: &Plan, views: &Views<T>) -> Result<()> {
     let (tasks, threads) = (tasks(&plan.problem) as u32, DIRECT_THREADS);
-    let (per_item, per_block) = if tasks > threads { (tasks.div_ceil(threads), 1) } else { (1, threads / tasks) };
+    let (per_item, per_block) =
+        if tasks > threads { (tasks.div_ceil(threads), 1) } else { (1, threads / tasks) };
     in_parts(queue, views, (per_item as usize, per_block as usize), (threads, 0), |v| {
         pack!(gemm_direct::<T>(v, v.items(), per_item, per_block))
     })

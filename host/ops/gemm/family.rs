@@ -82,7 +82,13 @@ impl Place {
 }
 
 impl<'a, T: Scalar> Arrays<'a, T> {
-    fn new(alpha: T, a: &'a DeviceBatch<T>, b: &'a DeviceBatch<T>, beta: T, c: &'a mut DeviceBatch<T>) -> Self {
+    fn new(
+        alpha: T,
+        a: &'a DeviceBatch<T>,
+        b: &'a DeviceBatch<T>,
+        beta: T,
+        c: &'a mut DeviceBatch<T>,
+    ) -> Self {
         let (place_a, place_b, place_c) = (Place::of(a), Place::of(b), Place::of(c));
         // Asking for host memory would make the executor take all of it as written.
         let host = if c.buffer().device() == crate::device::Device::Cpu {

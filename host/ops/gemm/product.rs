@@ -62,7 +62,8 @@ impl Decided {
         let problem = Problem::of(T::DTYPE, wanted.op_a, wanted.op_b, a.layout(), b.layout(), c.layout())?;
         if problem != (Problem { batch: problem.batch, ..wanted }) {
             let Problem { dtype, m, n, k, .. } = wanted;
-            let text = format!("decided for {dtype}, m = {m}, n = {n}, k = {k}: the batch is of another kind");
+            let text =
+                format!("decided for {dtype}, m = {m}, n = {n}, k = {k}: the batch is of another kind");
             return Err(Error::argument(text));
         }
         queue.check_owns(a.buffer())?;

@@ -63,7 +63,12 @@ impl Micro {
     /// `counts` rows and columns for each of `lanes` threads along the rows and along the columns, the thread at
     /// `lane` of these, in the part of the tile that begins at `first`.
     #[inline(always)]
-    pub fn new<T: Vectors>(counts: (usize, usize), lanes: (u32, u32), lane: (u32, u32), first: (u32, u32)) -> Self {
+    pub fn new<T: Vectors>(
+        counts: (usize, usize),
+        lanes: (u32, u32),
+        lane: (u32, u32),
+        first: (u32, u32),
+    ) -> Self {
         let axis = |count: usize, lanes: u32, lane: u32, first: u32| {
             let axis = Axis { count, lanes, first: 0 };
             Axis { first: first + lane * axis.run::<T>() as u32, ..axis }
@@ -93,7 +98,11 @@ impl Micro {
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
     pub fn put<T: Scalar>(self, target: Target<T>, sums: &Sums<T>) {
-        if target.is_read() { self.put_as::<T, true>(target, sums) } else { self.put_as::<T, false>(target, sums) }
+        if target.is_read() {
+            self.put_as::<T, true>(target, sums)
+        } else {
+            self.put_as::<T, false>(target, sums)
+        }
     }
 
     #[inline(always)]

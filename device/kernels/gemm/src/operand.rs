@@ -99,7 +99,14 @@ pub struct Target<T> {
 impl<T: Scalar> Target<T> {
     /// C of an item, and the factors.
     #[inline(always)]
-    pub fn new(item: GlobalMut<T>, ld: usize, rows: u32, columns: u32, alpha: [f64; 2], beta: [f64; 2]) -> Self {
+    pub fn new(
+        item: GlobalMut<T>,
+        ld: usize,
+        rows: u32,
+        columns: u32,
+        alpha: [f64; 2],
+        beta: [f64; 2],
+    ) -> Self {
         let scalar = |[re, im]: [f64; 2]| T::from_parts(T::Real::from_f64(re), T::Real::from_f64(im));
         let (alpha, beta) = (scalar(alpha), scalar(beta));
         Target { view: item, ld, rows, columns, alpha, beta }
