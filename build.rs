@@ -10,6 +10,7 @@ fn main() {
         "device/kernels/tridiag",
         "device/kernels/small_syev",
         "device/kernels/block_syev",
+        "device/kernels/gemm",
         "device/kernels/stebz",
         "device/kernels/stedc",
         "device/kernels/panel",

@@ -8,6 +8,7 @@ use crate::error::Error;
 use crate::routes::Operation;
 
 pub(crate) mod decide;
+pub mod gemm;
 pub mod ormqr;
 pub mod stebz;
 pub mod stedc;
@@ -30,6 +31,7 @@ pub static OPERATIONS: &[&Operation] = &[
     &stebz::OPERATION,
     &sytrd::OPERATION,
     &ormqr::OPERATION,
+    &gemm::OPERATION,
 ];
 
 /// Sweeps that QL may take for each eigenvalue, unless told otherwise: dsteqr's `MAXIT`.

@@ -13,6 +13,7 @@ use crate::error::{Error, Result};
 
 /// The tables of this build: operation, architecture, text.
 const EMBEDDED: &[(&str, Arch, &str)] = &[
+    ("gemm", Arch(90), include_str!("../../tuned/gemm.sm_90.txt")),
     ("ormqr", Arch(90), include_str!("../../tuned/ormqr.sm_90.txt")),
     ("stebz", Arch(90), include_str!("../../tuned/stebz.sm_90.txt")),
     ("stedc", Arch(90), include_str!("../../tuned/stedc.sm_90.txt")),
