@@ -222,7 +222,7 @@ fn faults_of_a_table_have_their_line() {
         (row("f32 V 8 1 blocked:nb=8,nb=8"), "t:12: 'blocked:nb=8,nb=8': parameter 'nb' is given twice"),
         (
             row("f32 V 8 1 blocked:8"),
-            "t:12: 'blocked:8': '8' is no parameter of 'blocked'; it takes nb=1..32, warps=1..16",
+            "t:12: 'blocked:8': '8' is no parameter of 'blocked'; it takes nb=1..32, warps=1..16, grid=1..128",
         ),
         (
             row("f32 V 8 1 cta\nf32 V 8 1 block"),

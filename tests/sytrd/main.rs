@@ -109,8 +109,14 @@ fn a_bad_item_touches_no_other<T: Scalar>(device: Device) {
 fn parameters<T: Scalar>(device: Device) {
     let Some(queue) = support::queue(device) else { return };
     let items = [Random::new(5).hermitian(45)];
-    for route in ["blocked:nb=8,warps=2", "blocked:nb=1,warps=1", "blocked:nb=20,warps=8", "blocked:warps=16"]
-    {
+    for route in [
+        "blocked:nb=8,warps=2",
+        "blocked:nb=1,warps=1",
+        "blocked:nb=20,warps=8",
+        "blocked:warps=16",
+        "blocked:grid=4",
+        "blocked:grid=2,nb=12,warps=2",
+    ] {
         let reduced = reduce::<T>(&queue, &items, Uplo::Lower, Some(route));
         check(route, &items, &reduced);
     }
@@ -118,17 +124,19 @@ fn parameters<T: Scalar>(device: Device) {
     let mut buffers = reduced::Buffers::<T>::alloc(&queue, 4, 1);
     let route = Some(Pin::parse(&sytrd::OPERATION, "blocked:warps=3").unwrap());
     let error = sytrd::solve(&queue, &mut a, buffers.out(), &sytrd::Options { route, ..Default::default() });
-    assert!(error.unwrap_err().to_string().contains("1, 2, 4, 8 or 16"));
+    assert!(error.unwrap_err().to_string().contains("a power of two"));
 }
 
 fn position_in_a_batch<T: Scalar>(device: Device) {
     let Some(queue) = support::queue(device) else { return };
     let mut random = Random::new(11);
     let items: Vec<Matrix> = (0..3).map(|_| random.hermitian(37)).collect();
-    let together = reduce::<T>(&queue, &items, Uplo::Lower, None);
-    for item in 0..3 {
-        let alone = reduce::<T>(&queue, &items[item..=item], Uplo::Lower, None);
-        assert_eq!(alone.bits_of(0), together.bits_of(item), "item {item}");
+    for (route, count) in [(None, 3), (Some("blocked:grid=2,warps=2"), 2)] {
+        let together = reduce::<T>(&queue, &items[..count], Uplo::Lower, route);
+        for item in 0..count {
+            let alone = reduce::<T>(&queue, &items[item..=item], Uplo::Lower, route);
+            assert_eq!(alone.bits_of(0), together.bits_of(item), "item {item} {route:?}");
+        }
     }
 }
 

@@ -35,7 +35,7 @@ impl Family for Blocked {
         params: &Params,
         target: &Target,
     ) -> std::result::Result<(), String> {
-        Panels::new(problem.dtype, problem.n, params, target)?;
+        Panels::new(problem.dtype, (problem.n, problem.batch), params, target)?;
         if problem.jobz == Jobz::V {
             ormqr::blocked::can_run(&back_transform(problem, problem.batch), target)?;
             stedc::fits(problem.dtype.real(), problem.n, target)?;
@@ -45,7 +45,8 @@ impl Family for Blocked {
 
     fn plan(&self, problem: &Problem, params: &Params, target: &Target) -> Result<Plan> {
         problem.values()?;
-        let panels = Panels::new(problem.dtype, problem.n, params, target).map_err(Error::argument)?;
+        let panels = Panels::new(problem.dtype, (problem.n, problem.batch), params, target)
+            .map_err(Error::argument)?;
         let mut params = params.clone();
         panels.write_to(&mut params);
         let workspace_bytes = Bytes::new(problem, &panels, problem.batch).total();
@@ -72,7 +73,7 @@ fn back_transform(problem: &Problem, batch: usize) -> ormqr::Problem {
 struct Bytes {
     /// Kept from the first launch to the last: scales, d, e, tau, statuses.
     kept: usize,
-    /// W of the panels.
+    /// W of the panels, and what a grid needs.
     reduction: usize,
     /// Vectors of the tridiagonal matrices, complex ones first where the type is.
     vectors: usize,
@@ -90,7 +91,7 @@ impl Bytes {
         let values = n.saturating_mul(batch);
         let squares = values.saturating_mul(n);
         let kept = part(batch, real) + 2 * part(values, real) + part(values, whole) + part(batch, 4);
-        let reduction = part(panels.w_elements(batch), whole);
+        let reduction = panels.bytes(dtype, batch);
         if jobz == Jobz::N {
             return Bytes { kept, reduction, vectors: 0, conquest: 0, factors: 0 };
         }
@@ -109,8 +110,8 @@ impl Bytes {
 /// Solves in parts that the memory has workspace for: all items at once, where it can be.
 fn in_parts<T: Typed>(queue: &Queue, plan: &Plan, arrays: Arrays<'_, T>) -> Result<()> {
     let problem = plan.problem;
-    let panels =
-        Panels::new(problem.dtype, problem.n, &plan.params, &Target::of(queue)).map_err(Error::argument)?;
+    let panels = Panels::new(problem.dtype, (problem.n, problem.batch), &plan.params, &Target::of(queue))
+        .map_err(Error::argument)?;
     let a = Matrices::of(arrays.a);
     let (w, status) = (arrays.w.view_mut(), arrays.status.view_mut());
     let (mut first, mut part) = (0, problem.batch);
@@ -156,8 +157,7 @@ impl<T: Typed> Items<T> {
 
         scale::<T>(queue, (n, batch, uplo), self.a, scales, self.status)?;
         let reduced = Reduced::<T> { d, e, e_stride: n, tau };
-        let panel = workspace.take(panels.w_elements(batch))?;
-        panels.enqueue(queue, batch, self.a, panel, &reduced)?;
+        panels.enqueue(queue, batch, self.a, &reduced, workspace)?;
         workspace.rewind(kept);
 
         let vectors = match jobz {

@@ -34,7 +34,7 @@ impl Routed for Problem {
 
     fn can_run(&self, _: &Blocked, params: &Params, target: &Target) -> std::result::Result<(), String> {
         #[cfg(feature = "kernels")]
-        return super::blocked::Panels::new(self.dtype, self.n, params, target).map(|_| ());
+        return super::blocked::Panels::new(self.dtype, (self.n, self.batch), params, target).map(|_| ());
         #[cfg(not(feature = "kernels"))]
         {
             let _ = (params, target);

@@ -32,4 +32,6 @@ pub(crate) const BLOCKED: &[Param] = &[
     Param::Named { name: "nb", min: 1, max: 32 },
     // Warps of a block that reduces a panel: 1, 2, 4, 8 or 16.
     Param::Named { name: "warps", min: 1, max: 16 },
+    // Blocks that reduce a panel of one matrix together, by a cooperative launch: a power of two.
+    Param::Named { name: "grid", min: 1, max: 128 },
 ];

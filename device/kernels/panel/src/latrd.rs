@@ -1,5 +1,6 @@
 //! `latrd`: a panel of the blocked reduction to tridiagonal form.
 
+use crate::factors::Factors;
 use crate::shape::{LATRD_THREADS, Latrd, MAX_PANEL};
 use crate::symv::Operands;
 use cuda_std::partition::Tile;
@@ -54,11 +55,13 @@ pub unsafe fn latrd<T: Scalar>(
     let item = thread::block_idx_x() as usize;
     let base = first / 32 * 32;
     let start = base as usize;
+    let a = a.at(item * stride as usize + start * ld as usize + start);
+    let w = w.at(item * w_stride as usize + start);
+    let factors = Factors { v: a.at((first - base) as usize * ld as usize), ld, w, w_ld: n };
     let panel = Panel {
-        a: a.at(item * stride as usize + start * ld as usize + start),
-        w: w.at(item * w_stride as usize + start),
+        a,
+        factors,
         ld,
-        w_ld: n,
         n: n - base,
         shared: Memory::new(n - base),
         tile: Tile::native(32),
@@ -70,7 +73,7 @@ pub unsafe fn latrd<T: Scalar>(
     let mut j = 0;
     while j < width {
         let k = first - base + j;
-        let square = panel.updated_column(k, first - base, j);
+        let square = panel.updated_column(k, j);
         if k + 1 == panel.n {
             // The last column is its diagonal element.
             if thread::thread_idx_x() == k & (thread::block_dim_x() - 1) {
@@ -84,34 +87,34 @@ pub unsafe fn latrd<T: Scalar>(
             e.set(k as usize, scalars.beta);
             tau.set(k as usize, scalars.tau);
         }
-        panel.multiply(k, first - base, j);
-        panel.finish_w(k, first - base, j, scalars.tau);
+        panel.multiply(k, j);
+        panel.finish_w(k, j, scalars.tau);
         j += 1;
     }
 }
 
 /// Views of a block's shared memory.
 #[derive(Clone, Copy)]
-struct Memory<T: Scalar> {
-    v: Shared<T>,
-    parts: Shared<T>,
+pub(crate) struct Memory<T: Scalar> {
+    pub v: Shared<T>,
+    pub parts: Shared<T>,
     /// `V(k, ..)` for the next column `k`, and `W(k, ..)` from `MAX_PANEL` on.
-    row: Shared<T>,
+    pub row: Shared<T>,
     /// `W^H v`, and `V^H v` from `MAX_PANEL` on.
-    dots: Shared<T>,
-    sums: Shared<T>,
-    squares: Shared<T::Real>,
-    padded: u32,
+    pub dots: Shared<T>,
+    pub sums: Shared<T>,
+    pub squares: Shared<T::Real>,
+    pub padded: u32,
 }
 
 /// Where the second half of `row` and `dots` begins.
-const SECOND: u32 = MAX_PANEL as u32;
+pub(crate) const SECOND: u32 = MAX_PANEL as u32;
 /// Most warps of a block.
 const WARPS: u32 = LATRD_THREADS / 32;
 
 impl<T: Scalar> Memory<T> {
     #[inline(always)]
-    fn new(rows: u32) -> Self {
+    pub fn new(rows: u32) -> Self {
         let at = const { Latrd::new(size_of::<T>()) };
         let warps = thread::block_dim_x() / 32;
         let padded = rows.div_ceil(32) * 32;
@@ -139,9 +142,8 @@ impl<T: Scalar> Memory<T> {
 #[derive(Clone, Copy)]
 struct Panel<T: Scalar> {
     a: GlobalMut<T>,
-    w: GlobalMut<T>,
+    factors: Factors<T>,
     ld: u32,
-    w_ld: u32,
     n: u32,
     shared: Memory<T>,
     tile: Tile,
@@ -150,17 +152,6 @@ struct Panel<T: Scalar> {
 }
 
 impl<T: Scalar> Panel<T> {
-    /// Column `q` of V, from row 0 on.
-    #[inline(always)]
-    fn v_column(&self, first: u32, q: u32) -> GlobalMut<T> {
-        self.a.at((first + q) as usize * self.ld as usize)
-    }
-
-    #[inline(always)]
-    fn w_column(&self, q: u32) -> GlobalMut<T> {
-        self.w.at(q as usize * self.w_ld as usize)
-    }
-
     /// Calls `f` for each row of this thread in `from..to`.
     #[inline(always)]
     fn own_rows(&self, from: u32, to: u32, mut f: impl FnMut(u32)) {
@@ -175,48 +166,10 @@ impl<T: Scalar> Panel<T> {
         }
     }
 
-    /// `x - V(row, 0..j) y - W(row, 0..j) z`, where `y` and `z` are the elements from `of_v` and `of_w` on.
-    #[inline(always)]
-    fn without_panel(
-        &self,
-        first: u32,
-        (j, row): (u32, u32),
-        x: T,
-        of_v: Shared<T>,
-        of_w: Shared<T>,
-        conj: bool,
-    ) -> T {
-        let (v, w) = (self.a.at(first as usize * self.ld as usize + row as usize), self.w.at(row as usize));
-        let (ld, w_ld) = (self.ld as usize, self.w_ld as usize);
-        let turn = |x: T| if conj { x.conj() } else { x };
-        let mut sums = [x, T::ZERO];
-        let mut q = 0;
-        // Eight loads in flight.
-        while q + 4 <= j {
-            let mut v4 = [T::ZERO; 4];
-            let mut w4 = [T::ZERO; 4];
-            for s in 0..4 {
-                v4[s] = v.get((q as usize + s) * ld);
-                w4[s] = w.get((q as usize + s) * w_ld);
-            }
-            for s in 0..4 {
-                sums[0] = (-v4[s]).mul_add(turn(of_v.get(q + s as u32)), sums[0]);
-                sums[1] = (-w4[s]).mul_add(turn(of_w.get(q + s as u32)), sums[1]);
-            }
-            q += 4;
-        }
-        while q < j {
-            sums[0] = (-v.get(q as usize * ld)).mul_add(turn(of_v.get(q)), sums[0]);
-            sums[1] = (-w.get(q as usize * w_ld)).mul_add(turn(of_w.get(q)), sums[1]);
-            q += 1;
-        }
-        sums[0] + sums[1]
-    }
-
     /// Leaves column `k` with the updates of the panel in shared memory, zero above `k`; returns the sum of the squares
     /// below `k + 1`. A barrier lies after.
     #[inline(always)]
-    fn updated_column(&self, k: u32, first: u32, j: u32) -> T::Real {
+    fn updated_column(&self, k: u32, j: u32) -> T::Real {
         let memory = self.shared;
         let column = self.a.at(k as usize * self.ld as usize);
         let mut square = <T::Real as Real>::ZERO;
@@ -224,7 +177,7 @@ impl<T: Scalar> Panel<T> {
             let mut x = T::ZERO;
             if row >= k && row < self.n {
                 let (v_k, w_k) = (memory.row, memory.row.at(SECOND));
-                x = self.without_panel(first, (j, row), column.get(row as usize), w_k, v_k, true);
+                x = self.factors.without((j, row), column.get(row as usize), w_k, v_k, true);
             }
             if row == k {
                 memory.sums.set(WARPS, x);
@@ -273,26 +226,14 @@ impl<T: Scalar> Panel<T> {
 
     /// Leaves the parts of `A v`, and `W^H v` and `V^H v`, in shared memory. A barrier lies after.
     #[inline(always)]
-    fn multiply(&self, k: u32, first: u32, j: u32) {
+    fn multiply(&self, k: u32, j: u32) {
         let memory = self.shared;
         let operands = Operands { a: self.a, ld: self.ld, n: self.n, done: k, v: memory.v };
         operands.multiply(self.tile, self.warp, self.warps, memory.parts.at(self.warp * memory.padded));
         // From the last warp on: the first tiles, whose strips are long, are the first warps'.
         let mut q = self.warps - 1 - self.warp;
         while q < j {
-            let (v, w) = (self.v_column(first, q), self.w_column(q));
-            let (mut of_w, mut of_v) = (T::ZERO, T::ZERO);
-            let mut row = (k + 1) / 32 * 32 + self.tile.rank();
-            while row < self.n {
-                if row > k {
-                    let x = memory.v.get(row);
-                    of_w = w.get(row as usize).conj().mul_add(x, of_w);
-                    of_v = v.get(row as usize).conj().mul_add(x, of_v);
-                }
-                row += 32;
-            }
-            let of_w = self.tile.reduce(of_w, |x, y| x + y);
-            let of_v = self.tile.reduce(of_v, |x, y| x + y);
+            let (of_w, of_v) = self.factors.dots(self.tile, q, (k, self.n), memory.v);
             if self.tile.rank() == 0 {
                 memory.dots.set(q, of_w);
                 memory.dots.set(SECOND + q, of_v);
@@ -304,7 +245,7 @@ impl<T: Scalar> Panel<T> {
 
     /// Column `j` of W: `w = tau (A v - V (W^H v) - W (V^H v))`, less `(tau / 2)(w^H v) v`. A barrier lies after.
     #[inline(always)]
-    fn finish_w(&self, k: u32, first: u32, j: u32, tau: T) {
+    fn finish_w(&self, k: u32, j: u32, tau: T) {
         let memory = self.shared;
         let mut dot = T::ZERO;
         self.own_rows(k + 1, self.n, |row| {
@@ -313,15 +254,15 @@ impl<T: Scalar> Panel<T> {
                 y += memory.parts.get(warp * memory.padded + row);
             }
             let (of_w, of_v) = (memory.dots, memory.dots.at(SECOND));
-            let y = tau.mul(self.without_panel(first, (j, row), y, of_w, of_v, false));
+            let y = tau.mul(self.factors.without((j, row), y, of_w, of_v, false));
             dot = y.conj().mul_add(memory.v.get(row), dot);
             memory.parts.set(row, y);
         });
         // The row of the next column, as far as it is known.
         let mut q = thread::thread_idx_x();
         while q < j {
-            memory.row.set(q, self.v_column(first, q).get(k as usize + 1));
-            memory.row.set(SECOND + q, self.w_column(q).get(k as usize + 1));
+            memory.row.set(q, self.factors.v_column(q).get(k as usize + 1));
+            memory.row.set(SECOND + q, self.factors.w_column(q).get(k as usize + 1));
             q += thread::block_dim_x();
         }
         let dot = self.tile.reduce(dot, |x, y| x + y);
@@ -334,7 +275,7 @@ impl<T: Scalar> Panel<T> {
             dot += memory.sums.get(warp);
         }
         let factor = tau.mul(dot).scale(-<T::Real as Real>::HALF);
-        let column = self.w_column(j);
+        let column = self.factors.w_column(j);
         self.own_rows(k + 1, self.n, |row| {
             let x = factor.mul_add(memory.v.get(row), memory.parts.get(row));
             column.set(row as usize, x);

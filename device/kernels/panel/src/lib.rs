@@ -3,6 +3,7 @@
 //! | module | what it holds |
 //! |---|---|
 //! | [`latrd`] | a panel of the reduction, a block of threads a matrix |
+//! | [`latrd_grid`] | the same by several blocks a matrix, for batches that do not fill a GPU |
 //! | [`syr2k`] | the update of what lies right of the panel |
 //! | [`larft`] | the triangular factors of compact WY |
 //! | [`ormqr`] | reflectors applied to a matrix, a block a strip of columns |
@@ -10,8 +11,10 @@
 // Index loops: an iterator by value would put a register array into local memory.
 #![allow(clippy::needless_range_loop)]
 
+mod factors;
 pub mod larft;
 pub mod latrd;
+pub mod latrd_grid;
 pub mod ormqr;
 pub mod shape;
 mod symv;
@@ -19,5 +22,11 @@ pub mod syr2k;
 
 /// All kernels of this crate.
 #[cfg(not(target_os = "cuda"))]
-pub static KERNELS: &[&cuda_std::launch::KernelInfo] =
-    &[&larft::larft::KERNEL, &latrd::latrd::KERNEL, &ormqr::ormqr::KERNEL, &syr2k::syr2k::KERNEL];
+pub static KERNELS: &[&cuda_std::launch::KernelInfo] = &[
+    &larft::larft::KERNEL,
+    &latrd::latrd::KERNEL,
+    &latrd_grid::latrd_grid::KERNEL,
+    &latrd_grid::latrd_clear::KERNEL,
+    &ormqr::ormqr::KERNEL,
+    &syr2k::syr2k::KERNEL,
+];

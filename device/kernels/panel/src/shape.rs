@@ -3,6 +3,9 @@
 /// Most threads of a block of `latrd`.
 pub const LATRD_THREADS: u32 = 512;
 
+/// Most threads of a block of `latrd_grid`, of which a multiprocessor has one.
+pub const LATRD_GRID_THREADS: u32 = 256;
+
 /// Threads of a block of the tiled kernels.
 pub const TILE_THREADS: u32 = 256;
 
