@@ -118,7 +118,7 @@ pub(crate) const fn workspace_bytes(_: Dtype, _: usize, _: usize) -> usize {
 
 /// Enqueues the solve of arrays that may be parts of a workspace, as a step of another operation: `d` and `e` as `shape`
 /// has them are read, `w` takes n values an item without gaps, `status` one word an item. `w` may be none of the others.
-#[cfg_attr(not(test), expect(dead_code, reason = "for syev's family `blocked`"))]
+#[cfg_attr(not(all(test, feature = "simt")), expect(dead_code, reason = "for syev's family `blocked`"))]
 pub(crate) fn enqueue<T: KernelReal>(
     queue: &Queue,
     shape: &Shape,
@@ -179,4 +179,35 @@ fn submit<T: KernelReal>(
     tiles::submit(queue, tiles::config(grid, 1, THREADS, shared_bytes)?, call)?;
     let count = stebz_status::call::<T>(w, status, order, items);
     tiles::submit(queue, tiles::config(items, THREADS / 32, THREADS, 0)?, count)
+}
+
+#[cfg(all(test, feature = "simt"))]
+mod tests {
+    use super::*;
+
+    /// Items in the middle of longer arrays: the values of the same items without gaps.
+    #[test]
+    fn strides_are_free() {
+        let (n, batch) = (40, 3);
+        let d: Vec<f64> = (0..n * batch).map(|i| ((i * 7) % 11) as f64).collect();
+        let e: Vec<f64> = (0..(n - 1) * batch).map(|i| 1.0 + (i % 3) as f64).collect();
+        let spread = |x: &[f64], width: usize, stride: usize| -> Vec<f64> {
+            let item = |i: usize| x[i * width..(i + 1) * width].iter().copied();
+            (0..batch).flat_map(|i| item(i).chain(std::iter::repeat_n(f64::NAN, stride - width))).collect()
+        };
+        let queue = Queue::simt(1);
+        let solve = |d: &[f64], e: &[f64], shape: &Shape| {
+            let (d, e) = (queue.upload(d).unwrap(), queue.upload(e).unwrap());
+            let (mut w, mut status) = (queue.alloc(n * batch).unwrap(), queue.alloc(batch).unwrap());
+            let mut workspace = queue.workspace(workspace_bytes(Dtype::F64, n, batch)).unwrap();
+            let (w_view, status_view) = (w.view_mut(), status.view_mut());
+            enqueue::<f64>(&queue, shape, d.view(), e.view(), w_view, status_view, &mut workspace).unwrap();
+            assert_eq!(queue.download(&status).unwrap(), vec![0; batch]);
+            queue.download(&w).unwrap()
+        };
+        let packed = solve(&d, &e, &Shape::packed(n, batch));
+        let shape = Shape { d_stride: n + 3, e_stride: n + 5, ..Shape::packed(n, batch) };
+        assert_eq!(solve(&spread(&d, n, n + 3), &spread(&e, n - 1, n + 5), &shape), packed);
+        assert!(packed.chunks(n).all(|w| w.is_sorted() && w[0] < w[n - 1]));
+    }
 }
