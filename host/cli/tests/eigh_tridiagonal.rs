@@ -214,6 +214,7 @@ fn methods_on_the_executor() {
         ("--values-only", "stebz", "bisect:"),
         ("--values-only --method bisection --route bisect:values=1", "stebz", "bisect:values=1"),
         ("--values-only --method dc", "stedc", "levels:"),
+        ("--method qr", "steqr", "wg"),
     ] {
         let json = solve(args);
         assert_eq!(json["op"], op, "{args}: {json}");
@@ -222,7 +223,7 @@ fn methods_on_the_executor() {
         assert!(off < 1e-13, "{args}: {off}");
     }
     for (args, words) in [
-        ("--method qr", "cta: n is at most 32"),
+        ("--method qr --form flat", "n is at most 32"),
         ("--method bisection", "finds values only"),
         ("--method dc --form flat", "has neither --form nor --update"),
         ("--method dc --route cta", "unknown stedc route 'cta'"),
