@@ -12,7 +12,7 @@ use crate::routes::{Operation, Pin, effective};
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Method {
     /// QL on the CPU, for n up to 32, and where its family, form or update is pinned. On a GPU or the executor above:
-    /// divide and conquer for vectors, bisection for values only.
+    /// divide and conquer for vectors, bisection for values only, which take fewer operations there.
     #[default]
     Auto,
     /// Implicit QL: operation `steqr`.
@@ -23,7 +23,7 @@ pub enum Method {
     Bisection,
 }
 
-/// The order up to which QL has a GPU family.
+/// The order up to which QL is fastest on a GPU: a tile of a warp a matrix.
 const QL_MAX_N: usize = 32;
 
 impl Method {

@@ -4,7 +4,7 @@ use batchlas::check::{LIMIT, quality_of};
 use batchlas::{Batch, Dtype, Jobz, Queue, Real, Uplo};
 
 use crate::arms::{Arm, Solved};
-use crate::classes::{Batched, Tridiagonal, all, random, wilkinson};
+use crate::classes::{Batched, Tridiagonal, all, random, repeated, wilkinson};
 use crate::support::random::Random;
 
 /// Every class, with vectors and without.
@@ -23,6 +23,14 @@ pub fn every_order<T: Real>(arm: Arm) {
         let items = [random(&mut Random::new(n as u64), n), wilkinson(n)];
         check_items::<T>(arm, &queue, n, &["random", "Wilkinson"], &items);
     }
+}
+
+/// Nodes with more rotations than a block takes at a time.
+pub fn long_chains<T: Real>(arm: Arm) {
+    let Some(queue) = arm.queue() else { return };
+    let n = 280;
+    let items = [repeated(&mut Random::new(5), n, T::DTYPE)];
+    check_items::<T>(arm, &queue, n, &["repeated"], &items);
 }
 
 fn check_items<T: Real>(arm: Arm, queue: &Queue, n: usize, names: &[&str], items: &[Tridiagonal]) {

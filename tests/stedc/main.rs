@@ -27,7 +27,7 @@ macro_rules! arms {
         mod $t {
             use super::ARM;
             use crate::{contract, items};
-            arms!(@each $t: contract::{every_class, every_order, a_power_of_two_changes_nothing_but_the_scale});
+            arms!(@each $t: contract::{every_class, every_order, long_chains, a_power_of_two_changes_nothing_but_the_scale});
             arms!(@each $t: items::{
                 alone_and_in_a_batch, bad_items_touch_no_other, gaps_and_guards_stay, empty_shapes
             });

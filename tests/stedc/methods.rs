@@ -39,9 +39,9 @@ fn a_method_is_an_operation() {
     assert_eq!(decided(20, Jobz::N, &gpu, &by(Method::Dc)), "stedc levels");
     assert_eq!(decided(20, Jobz::N, &gpu, &by(Method::Bisection)), "stebz bisect");
     assert_eq!(decided(99, Jobz::V, &Target::CPU, &by(Method::Dc)), "stedc cpu");
+    assert_eq!(decided(99, Jobz::V, &gpu, &by(Method::Qr)), "steqr wg");
     for (options, words) in [
         (by(Method::Bisection), "bisection finds values only"),
-        (by(Method::Qr), "cta: n is at most 32"),
         (
             EighTridiagonalOptions { form: Some(Form::Flat), ..by(Method::Dc) },
             "the method dc has neither forms",

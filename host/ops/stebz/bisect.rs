@@ -179,3 +179,34 @@ fn submit<T: KernelReal>(
     let count = stebz_status::call::<T>(w, status, order, items);
     tiles::submit(queue, tiles::config(items, THREADS / 32, THREADS, 0)?, count)
 }
+
+#[cfg(all(test, feature = "simt"))]
+mod tests {
+    use super::*;
+
+    /// Items in the middle of longer arrays: the values of the same items without gaps.
+    #[test]
+    fn strides_are_free() {
+        let (n, batch) = (40, 3);
+        let d: Vec<f64> = (0..n * batch).map(|i| ((i * 7) % 11) as f64).collect();
+        let e: Vec<f64> = (0..(n - 1) * batch).map(|i| 1.0 + (i % 3) as f64).collect();
+        let spread = |x: &[f64], width: usize, stride: usize| -> Vec<f64> {
+            let item = |i: usize| x[i * width..(i + 1) * width].iter().copied();
+            (0..batch).flat_map(|i| item(i).chain(std::iter::repeat_n(f64::NAN, stride - width))).collect()
+        };
+        let queue = Queue::simt(1);
+        let solve = |d: &[f64], e: &[f64], shape: &Shape| {
+            let (d, e) = (queue.upload(d).unwrap(), queue.upload(e).unwrap());
+            let (mut w, mut status) = (queue.alloc(n * batch).unwrap(), queue.alloc(batch).unwrap());
+            let mut workspace = queue.workspace(workspace_bytes(Dtype::F64, n, batch)).unwrap();
+            let (w_view, status_view) = (w.view_mut(), status.view_mut());
+            enqueue::<f64>(&queue, shape, d.view(), e.view(), w_view, status_view, &mut workspace).unwrap();
+            assert_eq!(queue.download(&status).unwrap(), vec![0; batch]);
+            queue.download(&w).unwrap()
+        };
+        let packed = solve(&d, &e, &Shape::packed(n, batch));
+        let shape = Shape { d_stride: n + 3, e_stride: n + 5, ..Shape::packed(n, batch) };
+        assert_eq!(solve(&spread(&d, n, n + 3), &spread(&e, n - 1, n + 5), &shape), packed);
+        assert!(packed.chunks(n).all(|w| w.is_sorted() && w[0] < w[n - 1]));
+    }
+}

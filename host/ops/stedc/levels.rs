@@ -278,3 +278,78 @@ pub(crate) fn enqueue<T: KernelReal>(
     let config = tiles::config(columns, stedc_vectors::THREADS / 32, stedc_vectors::THREADS, 0)?;
     tiles::submit(queue, config, turned)
 }
+
+#[cfg(all(test, feature = "simt"))]
+mod tests {
+    use super::*;
+
+    const ORDER: usize = 70;
+    const ITEMS: usize = 2;
+
+    struct Solved {
+        w: Vec<f64>,
+        q: Vec<f64>,
+    }
+
+    /// Solves with gaps of so many elements.
+    fn solve(gap: usize, signs: Signs) -> Solved {
+        let (n, batch) = (ORDER, ITEMS);
+        let (d_stride, e_stride) = (n + gap, n - 1 + gap);
+        let element = |i: usize, width: usize, stride: usize, x: fn(usize) -> f64| {
+            let (item, at) = (i / stride, i % stride);
+            if at < width { x(item * width + at) } else { f64::NAN }
+        };
+        let queue = Queue::simt(1);
+        let upload = |width: usize, stride: usize, x: fn(usize) -> f64| {
+            let all: Vec<f64> = (0..batch * stride).map(|i| element(i, width, stride, x)).collect();
+            queue.upload(&all).unwrap()
+        };
+        let d = upload(n, d_stride, |i| ((i * 7) % 11) as f64);
+        let e = upload(n - 1, e_stride, |i| 1.0 + (i % 3) as f64);
+        let (mut w, mut status) = (queue.alloc(n * batch).unwrap(), queue.alloc(batch).unwrap());
+        let mut workspace = queue.workspace(workspace_bytes(Dtype::F64, n, batch, Jobz::V)).unwrap();
+        let (ld, stride) = (n + gap, (n + gap) * n + gap);
+        let mut q = queue.alloc::<f64>(stride * batch).unwrap();
+        let shape = Shape { d_stride, e_stride, ..Shape::packed::<f64>(n, batch) };
+        let basis = Some(Basis { elements: q.view_mut(), ld, stride });
+        let (w_view, status_view) = (w.view_mut(), status.view_mut());
+        enqueue(&queue, &shape, d.view(), e.view(), w_view, basis, status_view, signs, &mut workspace)
+            .unwrap();
+        assert_eq!(queue.download(&status).unwrap(), [0, 0]);
+        let w = queue.download(&w).unwrap();
+        let all = q.as_host_slice().unwrap();
+        let column = |item: usize, k: usize| &all[item * stride + k * ld..][..n];
+        let q = (0..batch * n).flat_map(|k| column(k / n, k % n).to_vec()).collect();
+        Solved { w, q }
+    }
+
+    #[test]
+    fn strides_are_free_and_signs_are_asked_for() {
+        let packed = solve(0, Signs::Fixed);
+        let spread = solve(3, Signs::Fixed);
+        assert_eq!((&packed.w, &packed.q), (&spread.w, &spread.q));
+        let free = solve(0, Signs::Free);
+        assert_eq!(free.w, packed.w);
+        let turned = |k: usize| {
+            let (x, y) = (&free.q[k * ORDER..(k + 1) * ORDER], &packed.q[k * ORDER..(k + 1) * ORDER]);
+            assert!(x == y || x.iter().zip(y).all(|(x, y)| *x == -*y), "vector {k}");
+            x != y
+        };
+        let turned = (0..ITEMS * ORDER).filter(|k| turned(*k)).count();
+        assert!(turned > 0 && turned < ITEMS * ORDER, "{turned} turned");
+    }
+
+    #[test]
+    fn parts_of_a_workspace_are_counted() {
+        for (n, batch) in [(1, 1), (32, 3), (33, 2), (65, 4), (1000, 7)] {
+            for (dtype, bytes) in [(Dtype::F32, 4), (Dtype::F64, 8)] {
+                let of = |jobz| workspace_bytes(dtype, n, batch, jobz);
+                // What documentation promises, and 256 bytes for each part's alignment.
+                let most = |elements: usize| batch * bytes * elements + 8 * 256;
+                assert!(of(Jobz::V) <= most(n * n.div_ceil(2) + 70 * n + 8), "{dtype} n={n} {}", of(Jobz::V));
+                assert!(of(Jobz::N) <= of(Jobz::V).max(most(70 * n + 8)), "{dtype} n={n} {}", of(Jobz::N));
+            }
+        }
+        assert_eq!(workspace_bytes(Dtype::F32, 0, 5, Jobz::V), 0);
+    }
+}

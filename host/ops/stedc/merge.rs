@@ -195,7 +195,11 @@ impl<T: KernelReal> Merges<'_, T> {
             chunks,
         );
         let grid = level.nodes.saturating_mul(chunks as u64);
-        tiles::submit(self.queue, tiles::config(grid, 1, stedc_rotate::THREADS, 0)?, call)
+        tiles::submit(
+            self.queue,
+            tiles::config(grid, 1, stedc_rotate::THREADS, stedc_rotate::shared_bytes(size_of::<T>()))?,
+            call,
+        )
     }
 
     fn apply(&self, level: &Level, below: &Below<T>, merged: &Vectors<T>) -> Result<()> {

@@ -62,16 +62,16 @@ impl Family for Cta {
 }
 
 /// The kernels' arguments, which are the same for all forms.
-struct Arguments<T> {
-    d: GlobalMut<T>,
-    e: Global<T>,
-    q: GlobalMut<T>,
-    status: GlobalMut<i32>,
-    n: u32,
-    ld: u32,
-    stride: u64,
-    batch: u64,
-    iteration: Iteration,
+pub(super) struct Arguments<T> {
+    pub(super) d: GlobalMut<T>,
+    pub(super) e: Global<T>,
+    pub(super) q: GlobalMut<T>,
+    pub(super) status: GlobalMut<i32>,
+    pub(super) n: u32,
+    pub(super) ld: u32,
+    pub(super) stride: u64,
+    pub(super) batch: u64,
+    pub(super) iteration: Iteration,
 }
 
 /// Vectors in device memory: n by n an item.
@@ -85,6 +85,16 @@ pub(crate) struct Basis<T> {
 }
 
 impl<T: DeviceElement> Arguments<T> {
+    /// For the arrays of a solve.
+    pub(super) fn of(problem: &Problem, iteration: &Iteration, arrays: Arrays<'_, T>) -> Result<Self> {
+        let q = arrays.q.map(|q| {
+            let (ld, stride) = (q.ld(), q.stride());
+            Basis { elements: q.buffer_mut().view_mut(), ld, stride }
+        });
+        let (d, e, status) = (arrays.d.view_mut(), arrays.e.view(), arrays.status.view_mut());
+        Self::new(problem, iteration, d, e, q, status)
+    }
+
     fn new(
         problem: &Problem,
         iteration: &Iteration,
@@ -142,12 +152,7 @@ fn run<T: KernelReal>(
 ) -> Result<()> {
     let problem = &plan.problem;
     let config = Config::resolve(problem, &plan.params).map_err(Error::argument)?;
-    let q = arrays.q.map(|q| {
-        let (ld, stride) = (q.ld(), q.stride());
-        Basis { elements: q.buffer_mut().view_mut(), ld, stride }
-    });
-    let (d, e, status) = (arrays.d.view_mut(), arrays.e.view(), arrays.status.view_mut());
-    submit(queue, &config, problem, &Arguments::new(problem, iteration, d, e, q, status)?)
+    submit(queue, &config, problem, &Arguments::of(problem, iteration, arrays)?)
 }
 
 fn submit<T: KernelReal>(

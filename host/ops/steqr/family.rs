@@ -7,7 +7,7 @@ use super::{Problem, Shift};
 use crate::error::Result;
 use crate::memory::{DeviceBatch, DeviceBuffer};
 use crate::ops::Target;
-use crate::ops::decide::{NOT_BUILT, no_kernels};
+use crate::ops::decide::no_kernels;
 use crate::ops::typed::{cast, cast_mut};
 use crate::queue::Queue;
 use crate::routes::Params;
@@ -84,11 +84,13 @@ impl<'a> Operands<'a> {
 static BUILT: &[&dyn Family] = &[
     #[cfg(feature = "kernels")]
     &super::cta::Cta,
+    #[cfg(feature = "kernels")]
+    &super::wg::Wg,
     &super::cpu::Cpu,
 ];
 
 /// The family of a name, or why this build has none.
 pub(crate) fn built(name: &str) -> std::result::Result<&'static dyn Family, String> {
     let found = BUILT.iter().copied().find(|f| f.name() == name);
-    found.ok_or_else(|| if name == "cta" { no_kernels() } else { NOT_BUILT.to_owned() })
+    found.ok_or_else(no_kernels)
 }

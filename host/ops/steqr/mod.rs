@@ -19,6 +19,8 @@ mod decisions;
 mod family;
 mod problem;
 mod solve;
+#[cfg(feature = "kernels")]
+mod wg;
 
 pub use choices::{Form, Layout, Partition, Shift, Update};
 pub use decide::{Decision, explain};

@@ -80,10 +80,10 @@ impl<T: Real> Point<T> {
         while i < to {
             let (term, slope) = self.term(poles.get(i));
             let is_below = i <= j;
-            below = below + if is_below { term } else { T::ZERO };
-            below_slope = below_slope + if is_below { slope } else { T::ZERO };
-            above = above + if is_below { T::ZERO } else { term };
-            above_slope = above_slope + if is_below { T::ZERO } else { slope };
+            below += if is_below { term } else { T::ZERO };
+            below_slope += if is_below { slope } else { T::ZERO };
+            above += if is_below { T::ZERO } else { term };
+            above_slope += if is_below { T::ZERO } else { slope };
             i += 1;
         }
         Sums { below, below_slope, above, above_slope }
