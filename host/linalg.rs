@@ -1,8 +1,10 @@
 //! Whole jobs on host matrices: upload, solve, download.
 
 mod parts;
+mod product;
 mod tridiagonal;
 
+pub use product::{Matmul, MatmulOptions, matmul, matmul_with};
 pub use tridiagonal::{EighTridiagonalOptions, eigh_tridiagonal, eigh_tridiagonal_with};
 
 use crate::batch::{Batch, BatchRef, Layout};

@@ -181,9 +181,9 @@ fn the_drivers_compiler_is_heard() {
 #[cfg(feature = "simt")]
 #[test]
 fn a_gpu_gives_the_executors_results() {
-    use kernels::{BLOCK_SYEV, SMALL_SYEV, TRIDIAG, VENDOR, same};
+    use kernels::{BLOCK_SYEV, GEMM, SMALL_SYEV, TRIDIAG, VENDOR, same};
     let Some(gpu) = gpu() else { return };
-    let mut crates = vec![&BLOCK_SYEV, &SMALL_SYEV, &TRIDIAG];
+    let mut crates = vec![&BLOCK_SYEV, &GEMM, &SMALL_SYEV, &TRIDIAG];
     if cfg!(feature = "vendor") {
         crates.push(&VENDOR);
     }

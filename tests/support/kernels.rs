@@ -12,6 +12,8 @@ use kernels_vendor::vendor_unpack::vendor_unpack;
 
 use crate::support::{self, random::Random};
 
+#[path = "gemm.rs"]
+mod gemm;
 #[path = "tridiag.rs"]
 mod tridiag;
 
@@ -27,6 +29,7 @@ pub struct Crate {
 
 pub static BLOCK_SYEV: Crate =
     Crate { folder: "block_syev", kernels: kernels_block_syev::KERNELS, drive: block_syev };
+pub static GEMM: Crate = Crate { folder: "gemm", kernels: kernels_gemm::KERNELS, drive: gemm::gemm };
 pub static SMALL_SYEV: Crate =
     Crate { folder: "small_syev", kernels: kernels_small_syev::KERNELS, drive: small_syev };
 pub static TRIDIAG: Crate =

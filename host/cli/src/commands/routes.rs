@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use batchlas::Uplo;
-use batchlas::ops::{Explanation, steqr, syev};
+use batchlas::ops::{Explanation, gemm, steqr, syev};
 use batchlas::routes::Operation;
+use batchlas_bench::Sides;
 
 use super::{json_line, print};
 use crate::args::RoutesArgs;
@@ -18,6 +19,11 @@ pub fn run(args: &RoutesArgs) -> Result<ExitCode, Failure> {
     let explanation = match operation(&args.op)?.name {
         "steqr" => steqr::explain(&steqr::Problem { dtype, n, batch, jobz }, arch, None)?,
         "syev" => syev::explain(&syev::Problem { dtype, n, batch, jobz, uplo: Uplo::default() }, arch, None)?,
+        "gemm" => {
+            let Sides { op_a, op_b, .. } = args.ops;
+            let (m, k) = (args.m.unwrap_or(n), args.k.unwrap_or(n));
+            gemm::explain(&gemm::Problem { dtype, op_a, op_b, m, n, k, batch }, arch, None)?
+        }
         other => return Err(Failure::new(format!("'{other}' has no routes to show"))),
     };
     print(&if args.json { json_line(&explanation)? } else { text(&explanation) })?;
