@@ -238,13 +238,14 @@ pub struct RoutesArgs {
 
 const ROUTES_HELP: &str = "\
 Prints the table's row nearest to the shape, its families in order, the reason where one cannot
-run, and the family taken. BATCHLAS_TUNED_DIR and BATCHLAS_SYEV_ROUTE or BATCHLAS_STEQR_ROUTE
-count as in a solve.
+run, and the family taken. BATCHLAS_TUNED_DIR and BATCHLAS_SYEV_ROUTE, BATCHLAS_STEQR_ROUTE or
+BATCHLAS_GEMM_ROUTE count as in a solve.
 
 Examples:
   batchlas routes syev --dtype f32 --n 16 --batch 4096
   batchlas routes syev --dtype c64 --n 200 --batch 10 --jobz N --arch sm_80 --json
-  batchlas routes steqr --dtype f64 --n 32 --batch 32768";
+  batchlas routes steqr --dtype f64 --n 32 --batch 32768
+  batchlas routes gemm --dtype f64 --m 1024 --n 32 --k 64 --ops tn --batch 64";
 
 /// `--device`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
