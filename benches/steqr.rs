@@ -11,7 +11,7 @@ use batchlas::ops::steqr::Shift;
 use batchlas::{Dtype, Jobz};
 use batchlas_bench::grid::{Batches, Grid};
 use batchlas_bench::race::Effort;
-use batchlas_bench::{Op, Padding, program, routes};
+use batchlas_bench::{Op, Padding, Sides, program, routes};
 
 const ROUTES: &str = "cta,cta:nested,cta:flat,cta:lockstep,cta:decoupled";
 
@@ -22,6 +22,7 @@ fn main() {
         n: vec![4, 8, 16, 32],
         batches: Batches::List(vec![32_768]),
         jobz: vec![Jobz::V],
+        sides: vec![Sides::default()],
         paddings: vec![Padding::Packed],
         shift: Shift::Lapack,
         asked: routes::parse(Op::Steqr.operation(), ROUTES).expect("families of steqr"),

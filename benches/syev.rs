@@ -11,7 +11,7 @@ use batchlas::ops::steqr::Shift;
 use batchlas::{Dtype, Jobz};
 use batchlas_bench::grid::{Batches, Grid};
 use batchlas_bench::race::Effort;
-use batchlas_bench::{Op, Padding, program, routes};
+use batchlas_bench::{Op, Padding, Sides, program, routes};
 
 fn main() {
     program::main(Grid {
@@ -20,6 +20,7 @@ fn main() {
         n: vec![16],
         batches: Batches::List(vec![16_384]),
         jobz: vec![Jobz::V],
+        sides: vec![Sides::default()],
         paddings: vec![Padding::Packed],
         shift: Shift::Lapack,
         asked: routes::parse(Op::Syev.operation(), "cta,vendor").expect("families of syev"),

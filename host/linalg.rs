@@ -2,9 +2,11 @@
 
 mod method;
 mod parts;
+mod product;
 mod tridiagonal;
 
 pub use method::Method;
+pub use product::{Matmul, MatmulOptions, matmul, matmul_with};
 pub use tridiagonal::{EighTridiagonalOptions, decide_tridiagonal, eigh_tridiagonal, eigh_tridiagonal_with};
 
 use crate::batch::{Batch, BatchRef, Layout};

@@ -12,6 +12,8 @@ use kernels_pack::syev_unpack::syev_unpack;
 
 use crate::support::{self, random::Random};
 
+#[path = "gemm.rs"]
+mod gemm;
 #[path = "panel.rs"]
 mod panel;
 #[path = "stebz.rs"]
@@ -33,6 +35,7 @@ pub struct Crate {
 
 pub static BLOCK_SYEV: Crate =
     Crate { folder: "block_syev", kernels: kernels_block_syev::KERNELS, drive: block_syev };
+pub static GEMM: Crate = Crate { folder: "gemm", kernels: kernels_gemm::KERNELS, drive: gemm::gemm };
 pub static SMALL_SYEV: Crate =
     Crate { folder: "small_syev", kernels: kernels_small_syev::KERNELS, drive: small_syev };
 pub static STEBZ: Crate = Crate { folder: "stebz", kernels: kernels_stebz::KERNELS, drive: stebz::stebz };

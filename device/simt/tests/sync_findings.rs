@@ -105,6 +105,57 @@ fn barriers_of_different_kinds() {
 }
 
 #[test]
+fn matrix_product_of_half_a_warp() {
+    let (product, rest) = (Line::new(), Line::new());
+    let faulty = || {
+        let mut fragments = simt::Fragments::default();
+        if thread() < 16 {
+            mark!(product, simt::warp_matrix_product(8, 4, &mut fragments));
+        } else {
+            mark!(rest, sync_warp(0xFFFF_0000));
+        }
+    };
+    let error = run(1, 32, 0, faulty).expect_err("a finding");
+    expect_among(&error, FindingKind::CollectiveMask, &[&product, &rest]);
+    let shapes = || {
+        let mut fragments = simt::Fragments::default();
+        if thread() < 16 {
+            mark!(product, simt::warp_matrix_product(8, 4, &mut fragments));
+        } else {
+            mark!(rest, simt::warp_matrix_product(16, 4, &mut fragments));
+        }
+    };
+    let error = run(1, 32, 0, shapes).expect_err("a finding");
+    expect_among(&error, FindingKind::CollectiveKind, &[&product, &rest]);
+    run(1, 64, 0, every_shape_of_matrix_product).expect("no finding");
+}
+
+/// Products of whole numbers, exact, in the layout of fragments that PTX has.
+fn every_shape_of_matrix_product() {
+    let lane = (thread() % 32) as usize;
+    let (g, t) = (lane / 4, lane % 4);
+    let a = |i: usize, k: usize| (3 * i + k) as f64;
+    let b = |k: usize, j: usize| (k * k) as f64 - j as f64;
+    for (rows, depth) in [(8_u8, 4_u8), (16, 4), (16, 8), (16, 16)] {
+        let halves = usize::from(rows) / 8;
+        let mut fragments = simt::Fragments { c: [1.0; 4], ..Default::default() };
+        for s in 0..usize::from(depth) / 4 {
+            for h in 0..halves {
+                fragments.a[h + s * halves] = a(g + 8 * h, t + 4 * s);
+            }
+            fragments.b[s] = b(t + 4 * s, g);
+        }
+        simt::warp_matrix_product(rows, depth, &mut fragments);
+        for h in 0..halves {
+            for j in 0..2 {
+                let sum: f64 = (0..usize::from(depth)).map(|k| a(g + 8 * h, k) * b(k, 2 * t + j)).sum();
+                assert_eq!(fragments.c[2 * h + j], 1.0 + sum, "{rows} x {depth}");
+            }
+        }
+    }
+}
+
+#[test]
 fn collective_with_a_mask_too_wide() {
     let (shuffle, rest) = (Line::new(), Line::new());
     let faulty = || {

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use batchlas::error::{Error, Result};
 use batchlas::ops::steqr::Shift;
-use batchlas::ops::{Target, stebz, stedc, steqr, syev};
+use batchlas::ops::{Target, gemm, stebz, stedc, steqr, syev};
 use batchlas::routes::{Operation, Pin, ShapeKey};
 use batchlas::{Batch, Complex, Device, DeviceBatch, Dtype, Jobz, Layout, Queue, Scalar, Uplo};
 
@@ -26,11 +26,13 @@ pub enum Op {
     Stedc,
     /// Eigenvalues of symmetric tridiagonal matrices by bisection.
     Stebz,
+    /// Products of matrices.
+    Gemm,
 }
 
 impl Op {
     /// All of them.
-    pub const ALL: [Op; 4] = [Op::Syev, Op::Steqr, Op::Stedc, Op::Stebz];
+    pub const ALL: [Op; 5] = [Op::Syev, Op::Steqr, Op::Stedc, Op::Stebz, Op::Gemm];
 
     /// Its keys and families.
     pub fn operation(self) -> &'static Operation {
@@ -39,12 +41,13 @@ impl Op {
             Op::Steqr => &steqr::OPERATION,
             Op::Stedc => &stedc::OPERATION,
             Op::Stebz => &stebz::OPERATION,
+            Op::Gemm => &gemm::OPERATION,
         }
     }
 
     /// Whether it is defined for a type.
     pub fn takes(self, dtype: Dtype) -> bool {
-        self == Op::Syev || !dtype.is_complex()
+        matches!(self, Op::Syev | Op::Gemm) || !dtype.is_complex()
     }
 
     /// Whether it gives vectors, or values.
@@ -64,7 +67,7 @@ impl FromStr for Op {
 
     fn from_str(text: &str) -> Result<Self> {
         Op::ALL.into_iter().find(|op| op.operation().name.eq_ignore_ascii_case(text)).ok_or_else(|| {
-            Error::argument(format!("unknown operation '{text}': one of syev, steqr, stedc, stebz"))
+            Error::argument(format!("unknown operation '{text}': one of syev, steqr, stedc, stebz, gemm"))
         })
     }
 }
@@ -113,6 +116,38 @@ impl FromStr for Padding {
     }
 }
 
+/// What a product has beside its order: what is multiplied of each side, and m and k where they are not n.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Sides {
+    /// What is multiplied of A.
+    pub op_a: gemm::Op,
+    /// What is multiplied of B.
+    pub op_b: gemm::Op,
+    /// Rows of C, where not n.
+    pub m: Option<usize>,
+    /// Columns of op(A), where not n.
+    pub k: Option<usize>,
+}
+
+/// `nn`, `nt`, `cn` and so on.
+impl fmt::Display for Sides {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(&format!("{}{}", self.op_a, self.op_b))
+    }
+}
+
+impl FromStr for Sides {
+    type Err = Error;
+
+    fn from_str(text: &str) -> Result<Self> {
+        let wrong =
+            || Error::argument(format!("unknown ops '{text}': two letters of n, t and c, such as nt"));
+        let split = text.split_at_checked(1).filter(|_| text.len() == 2).ok_or_else(wrong)?;
+        let op = |word: &str| word.parse().map_err(|_: Error| wrong());
+        Ok(Sides { op_a: op(split.0)?, op_b: op(split.1)?, ..Sides::default() })
+    }
+}
+
 /// One problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
@@ -120,12 +155,14 @@ pub struct Cell {
     pub op: Op,
     /// The element type.
     pub dtype: Dtype,
-    /// The order.
+    /// The order; the columns of C, of a product.
     pub n: usize,
     /// The number of items.
     pub batch: usize,
-    /// Whether vectors are wanted.
+    /// Whether vectors are wanted; a product has none.
     pub jobz: Jobz,
+    /// The sides of a product; `gemm` alone has them.
+    pub sides: Sides,
     /// How matrices lie in memory.
     pub padding: Padding,
     /// The formula of the shift; `steqr` alone has it.
@@ -140,6 +177,7 @@ impl Default for Cell {
             n: 1,
             batch: 1,
             jobz: Jobz::V,
+            sides: Sides::default(),
             padding: Padding::Packed,
             shift: Shift::default(),
         }
@@ -148,8 +186,8 @@ impl Default for Cell {
 
 impl fmt::Display for Cell {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Cell { op, dtype, n, batch, jobz, padding, .. } = self;
-        write!(f, "{op} {dtype} {jobz} n={n} batch={batch} {padding}")
+        let Cell { op, dtype, batch, padding, .. } = self;
+        write!(f, "{op} {dtype} {} {} batch={batch} {padding}", self.kind(), self.shape())
     }
 }
 
@@ -158,8 +196,28 @@ impl Cell {
         (self.op == Op::Steqr).then(|| self.shift.to_string())
     }
 
+    /// `V` or `N`; of a product its ops.
+    pub fn kind(&self) -> String {
+        if self.op == Op::Gemm { self.sides.to_string() } else { self.jobz.to_string() }
+    }
+
+    /// `n=8`, or `m=8 n=4 k=2` where these differ.
+    pub fn shape(&self) -> String {
+        let (m, n, k) = (self.sides.m.unwrap_or(self.n), self.n, self.sides.k.unwrap_or(self.n));
+        if (m, k) == (n, n) { format!("n={n}") } else { format!("m={m} n={n} k={k}") }
+    }
+
+    /// The product that the cell is, whatever its operation.
+    pub fn product(&self) -> gemm::Problem {
+        let Cell { dtype, n, batch, sides: Sides { op_a, op_b, m, k }, .. } = *self;
+        gemm::Problem { dtype, op_a, op_b, m: m.unwrap_or(n), n, k: k.unwrap_or(n), batch }
+    }
+
     /// The cell's place in a route table.
     pub fn key(&self) -> ShapeKey {
+        if self.op == Op::Gemm {
+            return self.product().key();
+        }
         let sizes = vec![self.n as u64, self.batch as u64];
         let words = match self.op {
             Op::Stebz => vec![self.dtype.name()],
@@ -196,6 +254,10 @@ impl Cell {
                 let plan = stebz::plan(&stebz::Problem { dtype, n, batch }, target, &options)?.1;
                 (plan.family, plan.params)
             }
+            Op::Gemm => {
+                let plan = gemm::plan(&self.product(), target, Some(&pin))?.1;
+                (plan.family, plan.params)
+            }
         };
         Ok(if params.is_empty() { family.to_owned() } else { format!("{family}:{params}") })
     }
@@ -204,8 +266,21 @@ impl Cell {
     pub fn bytes(&self) -> u64 {
         let (n, width) = (self.n as u64, self.dtype.bytes() as u64);
         let ld = n.saturating_add(if self.padding == Padding::Padded { 3 } else { 0 });
-        let elements = ld.saturating_mul(n).saturating_add(n).saturating_mul(3);
+        let elements = match self.op {
+            Op::Gemm => self.product_elements(),
+            _ => ld.saturating_mul(n).saturating_add(n).saturating_mul(3),
+        };
         elements.saturating_mul(width).saturating_add(4).saturating_mul(self.batch as u64)
+    }
+
+    /// Elements of an item's three matrices.
+    fn product_elements(&self) -> u64 {
+        let gemm::Problem { m, n, k, .. } = self.product();
+        let gap = if self.padding == Padding::Padded { 3 } else { 0 };
+        let matrix = |x: usize, y: usize| {
+            (x as u64).saturating_add(gap).saturating_mul((y as u64).saturating_add(gap))
+        };
+        matrix(m, k).saturating_add(matrix(k, n)).saturating_add(matrix(m, n))
     }
 
     /// Bytes of host memory that the input takes: whole in its type, and its distinct items in double precision.
@@ -215,6 +290,7 @@ impl Cell {
         let elements = match self.op {
             Op::Syev => n.saturating_mul(n),
             Op::Steqr | Op::Stedc | Op::Stebz => n.saturating_mul(2),
+            Op::Gemm => self.product_elements(),
         };
         let bytes = batch.saturating_mul(width).saturating_add(distinct.saturating_mul(16));
         elements.saturating_mul(bytes)
@@ -263,6 +339,26 @@ impl Cell {
             (Op::Steqr | Op::Stedc | Op::Stebz, Dtype::F64) => {
                 self.race(crate::steqr::Field::<f64>::new(queue, self)?, queue, asked, effort, provenance)
             }
+            (Op::Gemm, Dtype::F32) => {
+                self.race(crate::gemm::Field::<f32>::new(queue, self)?, queue, asked, effort, provenance)
+            }
+            (Op::Gemm, Dtype::F64) => {
+                self.race(crate::gemm::Field::<f64>::new(queue, self)?, queue, asked, effort, provenance)
+            }
+            (Op::Gemm, Dtype::C32) => self.race(
+                crate::gemm::Field::<Complex<f32>>::new(queue, self)?,
+                queue,
+                asked,
+                effort,
+                provenance,
+            ),
+            (Op::Gemm, Dtype::C64) => self.race(
+                crate::gemm::Field::<Complex<f64>>::new(queue, self)?,
+                queue,
+                asked,
+                effort,
+                provenance,
+            ),
             (op, dtype) => Err(Error::argument(format!("{op} is for real types, not for {dtype}"))),
         }
     }

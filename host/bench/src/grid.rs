@@ -3,7 +3,7 @@
 use batchlas::ops::steqr::Shift;
 use batchlas::{Dtype, Error, Jobz, Queue, Result};
 
-use crate::cell::{Cell, Op, Padding};
+use crate::cell::{Cell, Op, Padding, Sides};
 use crate::provenance::Provenance;
 use crate::race::Effort;
 use crate::routes::Asked;
@@ -40,6 +40,8 @@ pub struct Grid {
     pub batches: Batches,
     /// With and without vectors.
     pub jobz: Vec<Jobz>,
+    /// The sides of products; of other operations one entry, which has no meaning.
+    pub sides: Vec<Sides>,
     /// Layouts.
     pub paddings: Vec<Padding>,
     /// The formula of the shift; `steqr` alone has it.
@@ -59,7 +61,7 @@ impl Grid {
         };
         let mut cells = vec![];
         for &dtype in &self.dtypes {
-            for &jobz in &self.jobz {
+            for (&jobz, &sides) in self.jobz.iter().flat_map(|j| self.sides.iter().map(move |s| (j, s))) {
                 for &padding in &self.paddings {
                     for &n in &self.n {
                         let cell = |&batch: &usize| Cell {
@@ -68,6 +70,7 @@ impl Grid {
                             n,
                             batch,
                             jobz,
+                            sides,
                             padding,
                             shift: self.shift,
                         };
@@ -93,7 +96,7 @@ impl Grid {
     ) -> Result<Vec<Row>> {
         let measured = match self.batches {
             Batches::Auto => {
-                let range = saturation::Range::of(queue)?;
+                let range = saturation::Range::of(queue)?.of_cell(cell);
                 saturation::search(queue, cell, &self.asked, &self.effort, provenance, &range, &mut step)
             }
             Batches::List(_) => {

@@ -19,13 +19,14 @@ pub mod saturation;
 pub mod statistics;
 pub mod tune;
 
+mod gemm;
 mod hash;
 mod matrix;
 mod quad;
 mod steqr;
 mod syev;
 
-pub use cell::{Cell, Op, Padding};
+pub use cell::{Cell, Op, Padding, Sides};
 pub use matrix::Matrix;
 pub use provenance::Provenance;
 pub use row::{Read, Row};

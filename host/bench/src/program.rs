@@ -9,7 +9,7 @@ use crate::grid::{Grid, sizes};
 use crate::provenance::Provenance;
 use crate::routes;
 
-/// Runs a grid, changed by the program's arguments: `--dtype`, `--n`, `--batch`, `--jobz`, `--layout`, `--shift`,
+/// Runs a grid, changed by the program's arguments: `--dtype`, `--n`, `--batch`, `--jobz`, `--ops`, `--layout`, `--shift`,
 /// `--routes`, `--rounds` and `--seconds`, each with a value as `batchlas bench` takes it.
 ///
 /// Without a GPU it says so and does nothing: `cargo test --benches` starts it too.
@@ -45,6 +45,7 @@ fn change(grid: &mut Grid, name: &str, value: &str) -> Result<(), String> {
         "--n" => grid.n = sizes(value)?,
         "--batch" => grid.batches = value.parse()?,
         "--jobz" => grid.jobz = words(value)?,
+        "--ops" => grid.sides = words(value)?,
         "--layout" => grid.paddings = words(value)?,
         "--shift" => grid.shift = words(value)?[0],
         "--routes" => grid.asked = routes::parse(grid.op.operation(), value)?,
@@ -69,7 +70,7 @@ where
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cell::{Op, Padding};
+    use crate::cell::{Op, Padding, Sides};
     use crate::grid::Batches;
     use crate::race::Effort;
     use batchlas::ops::steqr::Shift;
@@ -83,6 +84,7 @@ mod tests {
             n: vec![4],
             batches: Batches::List(vec![1]),
             jobz: vec![Jobz::V],
+            sides: vec![Sides::default()],
             paddings: vec![Padding::Packed],
             shift: Shift::Lapack,
             asked: routes::parse(Op::Steqr.operation(), "all").unwrap(),

@@ -1,5 +1,6 @@
 //! Which families take part: all, native, the vendor's, or named ones.
 
+use batchlas::ops::gemm;
 use batchlas::routes::{Kind, Operation, Param, Pin};
 
 /// An arm that is asked for.
@@ -15,7 +16,7 @@ pub struct Asked {
 /// signs, since commas separate routes: `cta:nested+pg+warps=2`.
 ///
 /// A group has one arm for each family, or one for each word of the family's first group of words, such as the
-/// forms of `cta` or the routines of `vendor`. `all` is every family; `native` our kernels and, on the CPU, ours
+/// forms of `cta` or the routines of `vendor`, or one for each tile of `gemm`. `all` is every family; `native` our kernels and, on the CPU, ours
 /// there.
 ///
 /// # Errors
@@ -50,6 +51,10 @@ fn group(operation: &Operation, wanted: impl Fn(Kind) -> bool) -> Vec<Asked> {
     let families = operation.families.iter().filter(|f| wanted(f.kind));
     families
         .flat_map(|family| {
+            let tiles = if operation.name == gemm::OPERATION.name { gemm::tiles(family.name) } else { &[] };
+            if !tiles.is_empty() {
+                return tiles.iter().map(|route| (*route).to_owned()).collect();
+            }
             let words = family.params.iter().find_map(|p| match p {
                 Param::Word(words) => Some(*words),
                 _ => None,
@@ -82,6 +87,15 @@ mod tests {
         for form in ["cta:nested", "cta:flat", "cta:lockstep", "cta:decoupled", "wg", "cpu"] {
             assert!(forms.contains(&form.to_owned()), "{forms:?}");
         }
+    }
+
+    #[test]
+    fn tiles_are_arms() {
+        let all = routes(&gemm::OPERATION, "native");
+        for route in ["direct", "reg:128x128x8", "reg:128x32x32", "wide:128x128x16", "cpu"] {
+            assert!(all.contains(&route.to_owned()), "{all:?}");
+        }
+        assert!(!all.contains(&"reg".to_owned()));
     }
 
     #[test]

@@ -6,7 +6,7 @@ use std::path::Path;
 use batchlas::measure::{SPREAD_LIMIT, Times};
 use serde::{Deserialize, Serialize};
 
-use crate::cell::Cell;
+use crate::cell::{Cell, Op};
 use crate::provenance::Provenance;
 use crate::race::Measured;
 
@@ -17,12 +17,18 @@ pub struct Row {
     pub op: String,
     /// The element type.
     pub dtype: String,
-    /// The order.
+    /// The order; the columns of C, of a product.
     pub n: usize,
     /// The number of items.
     pub batch: usize,
-    /// `V` or `N`.
+    /// `V` or `N`; of a product what is multiplied of each side, such as `nt`.
     pub jobz: String,
+    /// Rows of C, of a product.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub m: Option<usize>,
+    /// Columns of op(A), of a product.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub k: Option<usize>,
     /// `packed` or `padded`.
     #[serde(default = "packed")]
     pub layout: String,
@@ -43,6 +49,9 @@ pub struct Row {
     /// Milliseconds a call, at the median.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ms: Option<f64>,
+    /// Billions of operations a second, at the median, of a product: 2 m n k an item, 8 of complex numbers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gflops: Option<f64>,
     /// Distance of the quartiles over the median.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub spread: Option<f64>,
@@ -55,7 +64,8 @@ pub struct Row {
     /// Whether the spread is within the limit.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trusted: Option<bool>,
-    /// The largest residual of the items checked.
+    /// The largest residual of the items checked; of a product the largest error of an element over (k + 1) eps times
+    /// the product of moduli.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub residual: Option<f64>,
     /// The largest departure from orthogonality of the items checked.
@@ -101,12 +111,15 @@ pub struct Counters {
 impl Row {
     /// A row of a cell without a result yet.
     pub fn new(cell: &Cell, route: &str, provenance: &Provenance) -> Self {
+        let product = (cell.op == Op::Gemm).then(|| cell.product());
         Row {
             op: cell.op.to_string(),
             dtype: cell.dtype.to_string(),
             n: cell.n,
             batch: cell.batch,
-            jobz: cell.jobz.to_string(),
+            jobz: cell.kind(),
+            m: product.map(|p| p.m),
+            k: product.map(|p| p.k),
             layout: cell.padding.to_string(),
             shift: cell.shift_word(),
             route: route.to_owned(),
@@ -133,7 +146,9 @@ impl Row {
     /// With times. A spread above the limit leaves the row untrusted.
     pub fn with_times(self, times: &Times) -> Self {
         let (median, spread) = (times.median(), times.spread());
+        let gflops = self.operations().map(|operations| operations / median / 1e9);
         Row {
+            gflops: gflops.filter(|x| x.is_finite()),
             ns: Some((median * 1e12 / self.batch.max(1) as f64).round() / 1e3),
             ms: Some(median * 1e3),
             spread: Some((spread * 1e4).round() / 1e4),
@@ -143,6 +158,13 @@ impl Row {
             trusted: Some(spread <= SPREAD_LIMIT),
             ..self
         }
+    }
+
+    /// Operations of a call, of a product.
+    fn operations(&self) -> Option<f64> {
+        let (m, k) = self.m.zip(self.k)?;
+        let each = if self.dtype.starts_with('c') { 8.0 } else { 2.0 };
+        Some([m, self.n, k, self.batch].iter().map(|x| *x as f64).product::<f64>() * each)
     }
 
     /// The time of a call in milliseconds, where it is to be trusted.
@@ -165,11 +187,12 @@ impl Row {
 #[derive(Clone, Debug, Default)]
 pub struct VendorTimes(HashMap<CellKey, f64>);
 
-/// Operation, type, n, batch, jobz, layout.
-type CellKey = (String, String, usize, usize, String, String);
+/// Operation, type, m, n, k, batch, jobz, layout.
+type CellKey = (String, String, [Option<usize>; 4], String, String);
 
 fn cell_key(row: &Row) -> CellKey {
-    (row.op.clone(), row.dtype.clone(), row.n, row.batch, row.jobz.clone(), row.layout.clone())
+    let sizes = [row.m, Some(row.n), row.k, Some(row.batch)];
+    (row.op.clone(), row.dtype.clone(), sizes, row.jobz.clone(), row.layout.clone())
 }
 
 impl VendorTimes {

@@ -2,7 +2,7 @@
 
 use batchlas::{Device, Error, Queue, Result};
 
-use crate::cell::Cell;
+use crate::cell::{Cell, Op};
 use crate::provenance::Provenance;
 use crate::race::Effort;
 use crate::routes::Asked;
@@ -46,6 +46,17 @@ impl Range {
         Ok(Range { first, last, room: room(queue)? })
     }
 }
+
+impl Range {
+    /// Begins with fewer items where those of a product are so large that few fill the device.
+    pub fn of_cell(self, cell: &Cell) -> Self {
+        let first = (LARGE / Cell { batch: 1, ..*cell }.bytes().max(1)).clamp(1, self.first as u64) as usize;
+        if cell.op == Op::Gemm { Range { first, ..self } } else { self }
+    }
+}
+
+/// Bytes of a batch of products that leaves a GPU idle no more than a few blocks.
+const LARGE: u64 = 1 << 26;
 
 /// Memory that a cell may fill: three quarters of a GPU's, and 2 GiB of a host's.
 ///

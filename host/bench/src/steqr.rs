@@ -106,7 +106,7 @@ impl Decided {
                 let options = stebz::Options { route, ..stebz::Options::default() };
                 stebz::Decided::new(&stebz::Problem { dtype, n, batch }, target, &options).map(Decided::Stebz)
             }
-            Op::Steqr | Op::Syev => {
+            Op::Steqr | Op::Syev | Op::Gemm => {
                 let options = steqr::Options { shift, route, ..steqr::Options::default() };
                 let problem = steqr::Problem { dtype, n, batch, jobz };
                 steqr::Decided::new(&problem, target, &options).map(Decided::Steqr)

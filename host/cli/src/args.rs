@@ -14,7 +14,7 @@ use clap::builder::TypedValueParser;
 use clap::{Args, Parser, Subcommand};
 
 pub use accuracy::AccuracyArgs;
-pub use bench::BenchArgs;
+pub use bench::{BenchArgs, sides};
 pub use compare::CompareArgs;
 pub use tridiagonal::EighTridiagonalArgs;
 pub use tune::TuneArgs;
@@ -39,6 +39,7 @@ Exit status:
 Environment (an empty value counts as unset, one that makes no sense is an error):
   BATCHLAS_SYEV_ROUTE        pins the family of eigh as --route does; --route wins
   BATCHLAS_STEQR_ROUTE       the same for eigh-tridiagonal
+  BATCHLAS_GEMM_ROUTE        the same for products of matrices, which programs and bench compute
   BATCHLAS_TUNE_CHUNK_ITEMS  items that are uploaded and solved at a time; else what fits the memory
   BATCHLAS_TUNED_DIR         folder of route tables in place of the embedded ones
   BATCHLAS_KERNEL_DIR        folder of kernels for GPUs in place of the embedded ones
@@ -194,7 +195,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = ROUTES_HELP)]
 pub struct RoutesArgs {
-    /// Operation: syev, steqr, stedc or stebz
+    /// Operation: syev, steqr, stedc, stebz or gemm
     #[arg(value_name = "OP")]
     pub op: String,
 
@@ -202,9 +203,21 @@ pub struct RoutesArgs {
     #[arg(long, value_name = "TYPE")]
     pub dtype: Dtype,
 
-    /// Order of the matrices
+    /// Order of the matrices; columns of C, for gemm
     #[arg(long, value_name = "N")]
     pub n: usize,
+
+    /// Rows of C, for gemm, where they are not --n
+    #[arg(long, value_name = "M")]
+    pub m: Option<usize>,
+
+    /// Columns of op(A), for gemm, where they are not --n
+    #[arg(long, value_name = "K")]
+    pub k: Option<usize>,
+
+    /// What is multiplied of A and of B, for gemm: a letter each, n, t (transposed) or c (conjugate transposed)
+    #[arg(long, value_name = "XY", default_value = "nn")]
+    pub ops: batchlas_bench::Sides,
 
     /// Number of matrices
     #[arg(long, value_name = "B")]
@@ -225,13 +238,14 @@ pub struct RoutesArgs {
 
 const ROUTES_HELP: &str = "\
 Prints the table's row nearest to the shape, its families in order, the reason where one cannot
-run, and the family taken. BATCHLAS_TUNED_DIR and BATCHLAS_SYEV_ROUTE or BATCHLAS_STEQR_ROUTE
-count as in a solve.
+run, and the family taken. BATCHLAS_TUNED_DIR and BATCHLAS_SYEV_ROUTE, BATCHLAS_STEQR_ROUTE or
+BATCHLAS_GEMM_ROUTE count as in a solve.
 
 Examples:
   batchlas routes syev --dtype f32 --n 16 --batch 4096
   batchlas routes syev --dtype c64 --n 200 --batch 10 --jobz N --arch sm_80 --json
-  batchlas routes steqr --dtype f64 --n 32 --batch 32768";
+  batchlas routes steqr --dtype f64 --n 32 --batch 32768
+  batchlas routes gemm --dtype f64 --m 1024 --n 32 --k 64 --ops tn --batch 64";
 
 /// `--device`
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -176,6 +176,19 @@ fn routes_of_the_tridiagonal_solver() {
 }
 
 #[test]
+fn routes_of_products() {
+    let lab = Lab::new();
+    let json = lab.run("routes gemm --dtype f64 --n 512 --batch 100 --ops nc --json").ok().json();
+    assert_eq!((json["op"].as_str(), json["row"]["trans"].as_str()), (Some("gemm"), Some("nt")));
+    assert_eq!(json["decision"], "wide:128x128x16", "{json}");
+    let json = lab.run("routes gemm --dtype c64 --m 900 --n 20 --k 30 --batch 4 --json").ok().json();
+    assert_eq!(json["decision"], "reg:128x32x32", "{json}");
+    let pinned = [("BATCHLAS_GEMM_ROUTE", "reg:128x128x8")];
+    let text = lab.run_with("routes gemm --dtype c64 --n 300 --batch 2", &pinned).ok().stdout;
+    assert!(text.contains("do not fit the registers"), "{text}");
+}
+
+#[test]
 fn a_folder_of_kernels_takes_the_place_of_the_embedded_ones() {
     let lab = Lab::new();
     let mut manifest = "tool_chain of another build\n".to_owned();

@@ -50,6 +50,33 @@ fn a_bench_on_the_cpu_writes_rows_with_samples_a_figure_and_a_page() {
 }
 
 #[test]
+fn a_bench_of_products_has_sizes_and_operations() {
+    let lab = Lab::new();
+    let run = lab.run(
+        "bench gemm --device cpu --dtype f64,c32 --n 6 --m 5 --k 7 --batch 40 --ops nn,ct --layout padded --rounds 3 \
+         --seconds 0.01 --json g.jsonl --plot g.svg",
+    );
+    let text = run.ok().stdout;
+    assert!(text.contains("m x n x k") && text.contains("5x6x7") && text.contains("GFLOP/s"), "{text}");
+    let rows = lines(&lab, "g.jsonl");
+    assert_eq!(rows.len(), 2 * 2);
+    for row in &rows {
+        assert_eq!((&row["m"], &row["n"], &row["k"]), (&5.into(), &6.into(), &7.into()));
+        let each = if row["dtype"] == "c32" { 8.0 } else { 2.0 };
+        let operations = row["gflops"].as_f64().unwrap() * 1e6 * row["ms"].as_f64().unwrap();
+        assert!((operations / (each * 5.0 * 6.0 * 7.0 * 40.0) - 1.0).abs() < 1e-9, "{row}");
+        assert!(row["residual"].as_f64().unwrap() < 1.0, "{row}");
+    }
+    let ops: Vec<&str> = rows.iter().map(|row| row["jobz"].as_str().unwrap()).collect();
+    assert_eq!(ops, ["nn", "ct", "nn", "ct"]);
+    let counted =
+        lab.run("bench gemm --device simt --n 9 --batch 2 --routes native --json s.jsonl").ok().stdout;
+    assert!(counted.contains("reg:128x32x32") && counted.contains("bank conflicts"), "{counted}");
+    assert!(lines(&lab, "s.jsonl").iter().all(|row| row["error"].is_null()), "{counted}");
+    lab.run("bench gemm --device cpu --n 4 --ops nx").refused("two letters of n, t and c");
+}
+
+#[test]
 fn sizes_that_no_memory_holds_are_errors() {
     let lab = Lab::new();
     for op in ["syev", "steqr"] {
@@ -57,6 +84,7 @@ fn sizes_that_no_memory_holds_are_errors() {
             .refused("out of memory");
         lab.run(&format!("accuracy {op} --device cpu --n 30000000 --json a.jsonl")).refused("out of memory");
     }
+    lab.run("bench gemm --device cpu --n 4 --batch 99999999999999 --json b.jsonl").refused("out of memory");
     assert_eq!(lab.files(), [] as [String; 0]);
 }
 
@@ -104,7 +132,7 @@ fn what_cannot_be_measured_is_one_line() {
     lab.run("bench syev --device cpu --routes ctx").refused("'ctx'");
     lab.run("bench syev --n 9..4").refused("ends before");
     lab.run("bench syev --json b.txt").refused(".jsonl");
-    lab.run("bench gemm").refused("syev, steqr");
+    lab.run("bench getrf").refused("syev, steqr, gemm");
     lab.run("bench syev --rounds 1").refused("rounds");
     lab.run("accuracy syev --n 0").refused("at least 1");
     lab.run("accuracy syev --device cpu --classes nice").refused("'nice'");

@@ -102,6 +102,25 @@ fn saturation_has_a_row_and_steqr_a_table() {
 }
 
 #[test]
+fn products_have_ops_and_sizes_of_their_own() {
+    let lab = Lab::new();
+    lab.run(
+        "tune gemm --device cpu --arch sm_90 --dtype f32 --n 8 --m 4 --k 5 --ops nt,tc --batch 64,auto --rounds 3 \
+         --seconds 0.01 -o gemm.sm_90.txt",
+    )
+    .ok();
+    let table = std::fs::read_to_string(lab.path("gemm.sm_90.txt")).unwrap();
+    for row in ["f32  nt", "f32  tt"] {
+        let mut rows = table.lines().filter(|line| line.starts_with(row));
+        let found = rows.any(|line| line.split_whitespace().collect::<Vec<_>>()[2..5] == ["4", "8", "5"]);
+        assert!(found, "{row}: {table}");
+    }
+    assert!(table.contains("measured f32, nt tc, n 8"), "{table}");
+    let journal = std::fs::read_to_string(lab.path("gemm.sm_90.journal.jsonl")).unwrap();
+    assert!(journal.contains("f32 tc m=4 n=8 k=5 batch=64"), "{journal}");
+}
+
+#[test]
 fn verify_holds_auto_against_the_pinned_families() {
     let lab = Lab::new();
     let run = lab.run(
@@ -127,7 +146,8 @@ fn what_cannot_be_tuned_is_one_line() {
     lab.run(&format!("tune syev {cpu} -o t.txt --routes ctx")).refused("'ctx'");
     lab.run("tune syev --device cpu --arch sm_90 --n 0,3 -o t.txt").refused("at least 1");
     lab.run("tune steqr --device cpu --arch sm_90 --dtype c32 -o t.txt").refused("real types");
-    lab.run("tune gemm -o t.txt").refused("syev, steqr");
+    lab.run("tune getrf -o t.txt").refused("syev, steqr, gemm");
+    lab.run("tune gemm --device cpu --arch sm_90 --n 4 --m 0 -o t.txt").refused("at least 1");
     assert!(lab.files().is_empty(), "{:?}", lab.files());
     lab.run(&format!("tune syev {cpu} -o t.txt --memory 1K")).refused("are allowed");
     lab.write("notes.jsonl", b"my notes\n");

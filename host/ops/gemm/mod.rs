@@ -36,6 +36,15 @@ pub use product::{Decided, gemm, plan};
 pub use super::{Explanation, Target};
 use crate::routes::{Family, Key, Kind, Operation, Param};
 
+/// The routes of a family that differ by their tile, for whoever wants all of them.
+pub fn tiles(family: &str) -> &'static [&'static str] {
+    match family {
+        "reg" => &["reg:128x128x8", "reg:64x64x16", "reg:128x64x32", "reg:128x32x32"],
+        "wide" => &["wide:64x64x16", "wide:128x128x8", "wide:128x128x16"],
+        _ => &[],
+    }
+}
+
 /// Keys and families of `gemm`.
 ///
 /// `trans` has a letter a side, `n` as it is or `t` transposed; a conjugate counts as transposed, for it costs no more

@@ -2,7 +2,7 @@
 
 use crate::micro::Micro;
 use crate::operand::{Side, Target};
-use crate::shape::{COLUMNS, ROWS, SMALL_K, STAGED, line, small_group, small_items, small_micro};
+use crate::shape::{COLUMNS, ROWS, STAGED, line, small_group, small_items, small_k, small_micro};
 use crate::stage::{Lines, Staging};
 use cuda_std::prelude::*;
 
@@ -16,10 +16,10 @@ use cuda_std::prelude::*;
 /// 128 threads; 16, 32, 64 or 128 share an item, each with 4 by 1, 4 by 2, 4 by 4 or 8 by 4 elements of C.
 ///
 /// # Shared memory
-/// For each item 16 lines of P rows of op(A) and P columns of op(B), padded (`shape::small_shared_bytes`).
+/// For each item 16 lines (8 for P = 8) of P rows of op(A) and P columns of op(B), padded (`shape::small_shared_bytes`).
 ///
 /// # Synchronisation
-/// Two block barriers for 16 of k, met by all threads.
+/// Two block barriers for so much of k, met by all threads.
 ///
 /// # Numerics
 /// A chain of fused multiply-adds in the order of k from 0 on; then alpha, then beta C.
@@ -50,7 +50,7 @@ pub unsafe fn gemm_small<T: Scalar, const P: u32>(
     beta_im: f64,
     batch: u32,
 ) {
-    let (group, items) = (const { small_group(P) }, const { small_items(P) });
+    let (group, items, lines_k) = const { (small_group(P), small_items(P), small_k(P)) };
     let (within, rank) = (thread::thread_idx_x() / group, thread::thread_idx_x() % group);
     let item = thread::block_idx_x() * items + within;
     // A group past the end goes through with the last item's shape and no rows.
@@ -62,13 +62,13 @@ pub unsafe fn gemm_small<T: Scalar, const P: u32>(
     let target = Target::new(target, ldc, rows, columns, [alpha_re, alpha_im], [beta_re, beta_im]);
 
     let lines = line(P, size_of::<T>());
-    let bytes = lines * SMALL_K * size_of::<T>() as u32;
+    let bytes = lines * lines_k * size_of::<T>() as u32;
     let offset = 2 * within * bytes;
     // SAFETY: the launch gives shared memory for both sides of each item.
     let (a, b) =
-        unsafe { (Lines::<T>::new(offset, lines, SMALL_K), Lines::<T>::new(offset + bytes, lines, SMALL_K)) };
-    let mut stage_a = Staging::new(left, k, P, SMALL_K, group, rank);
-    let mut stage_b = Staging::new(right, k, P, SMALL_K, group, rank);
+        unsafe { (Lines::<T>::new(offset, lines, lines_k), Lines::<T>::new(offset + bytes, lines, lines_k)) };
+    let mut stage_a = Staging::new(left, k, P, lines_k, group, rank);
+    let mut stage_b = Staging::new(right, k, P, lines_k, group, rank);
     let counts = const { small_micro(P) };
     let lanes_m = P / counts.0 as u32;
     let micro =
@@ -86,15 +86,15 @@ pub unsafe fn gemm_small<T: Scalar, const P: u32>(
         thread::sync_threads();
         // Depths past k are zeros; most of them are left out.
         let mut depth = 0;
-        while depth < SMALL_K && first + depth < k {
+        while depth < lines_k && first + depth < k {
             micro.accumulate(a.from(depth), b.from(depth), SMALL_STEP, &mut sums);
             depth += SMALL_STEP;
         }
-        first += SMALL_K;
+        first += lines_k;
     }
     micro.put(target, &sums);
 }
 
 /// Depths between two looks at the end of k.
 const SMALL_STEP: u32 = 4;
-const _: () = assert!(SMALL_K.is_multiple_of(SMALL_STEP));
+const _: () = assert!(small_k(8).is_multiple_of(SMALL_STEP) && small_k(16).is_multiple_of(SMALL_STEP));

@@ -72,8 +72,10 @@ pub const fn tiled_shared_bytes(bytes: usize) -> usize {
 
 /// Threads of a block of `gemm_small`.
 pub const SMALL_THREADS: u32 = 128;
-/// Depth of what it holds in shared memory at a time.
-pub const SMALL_K: u32 = 16;
+/// Depth of what it holds in shared memory at a time, for products of up to so many rows and columns.
+pub const fn small_k(order: u32) -> u32 {
+    if order == 8 { 8 } else { 16 }
+}
 
 /// Rows and columns of C that a thread of `gemm_small` holds, for products of up to 8, 16, 32 or 64 rows and columns.
 pub const fn small_micro(order: u32) -> (usize, usize) {
@@ -98,7 +100,7 @@ pub const fn small_items(order: u32) -> u32 {
 
 /// Bytes of shared memory of a block of `gemm_small`.
 pub const fn small_shared_bytes(order: u32, bytes: usize) -> usize {
-    (small_items(order) * 2 * SMALL_K * line(order, bytes)) as usize * bytes
+    (small_items(order) * 2 * small_k(order) * line(order, bytes)) as usize * bytes
 }
 
 /// Threads of a block of `gemm_direct`.

@@ -19,6 +19,8 @@ pub fn class_names(op: Op) -> Vec<&'static str> {
     let mut names: Vec<&'static str> = match op {
         Op::Syev => dense::CLASSES.iter().map(|(name, _)| *name).collect(),
         Op::Steqr | Op::Stedc | Op::Stebz => tridiagonal::CLASSES.iter().map(|(name, _)| *name).collect(),
+        // Products have no classes of their own.
+        Op::Gemm => vec![],
     };
     names.push(CONDITIONED);
     names

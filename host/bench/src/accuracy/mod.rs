@@ -129,6 +129,7 @@ impl Study {
             (Op::Syev, Dtype::C64) => self.over(&Dense::<Complex<f64>>::new(self)?, queue, provenance),
             (Op::Steqr, Dtype::F32) => self.over(&Tridiagonals::<f32>::new(self)?, queue, provenance),
             (Op::Steqr, Dtype::F64) => self.over(&Tridiagonals::<f64>::new(self)?, queue, provenance),
+            (Op::Gemm, _) => Err(Error::argument("the accuracy of products is for the bench to tell")),
             (op, dtype) => Err(Error::argument(format!("{op} is for real types, not for {dtype}"))),
         }
     }

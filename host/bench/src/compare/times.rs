@@ -6,8 +6,12 @@ use crate::statistics::{median, ratio_of_medians};
 
 fn key(row: &Row) -> String {
     let Row { op, dtype, jobz, n, batch, layout, route, .. } = row;
+    let product = row.m.zip(row.k).map_or(String::new(), |(m, k)| format!(" m={m} k={k}"));
     let shift = row.shift.as_deref().map_or(String::new(), |s| format!(" {s}"));
-    format!("{} {op} {dtype} {jobz} n={n} batch={batch} {layout}{shift} {route}", row.provenance.device)
+    format!(
+        "{} {op} {dtype} {jobz} n={n}{product} batch={batch} {layout}{shift} {route}",
+        row.provenance.device
+    )
 }
 
 pub(super) fn compare(first: &[Row], second: &[Row], rule: &Rule, seed: u64) -> Report {

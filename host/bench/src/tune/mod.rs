@@ -21,7 +21,7 @@ use batchlas::{Dtype, Jobz, Queue};
 pub use journal::{Journal, Settings};
 pub use verdict::{Timed, Verdict, verdicts, without_times};
 
-use crate::cell::{Cell, Op};
+use crate::cell::{Cell, Op, Sides};
 use crate::hash;
 use crate::provenance::Provenance;
 use crate::race::Effort;
@@ -45,6 +45,8 @@ pub struct Request {
     pub dtypes: Vec<Dtype>,
     /// With and without vectors.
     pub jobz: Vec<Jobz>,
+    /// The sides of products; of other operations one entry, which has no meaning.
+    pub sides: Vec<Sides>,
     /// Orders, from 1.
     pub n: Vec<usize>,
     /// Numbers of items, from 1.
@@ -75,11 +77,9 @@ pub struct Step {
 /// `f32 V n=8 batch=64`, the cell's name in a journal.
 impl fmt::Display for Step {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Cell { dtype, jobz, n, batch, .. } = self.cell;
-        match self.is_saturation {
-            true => write!(f, "{dtype} {jobz} n={n} batch=auto"),
-            false => write!(f, "{dtype} {jobz} n={n} batch={batch}"),
-        }
+        let Cell { dtype, batch, .. } = self.cell;
+        let batch = if self.is_saturation { "auto".to_owned() } else { batch.to_string() };
+        write!(f, "{dtype} {} {} batch={batch}", self.cell.kind(), self.cell.shape())
     }
 }
 
@@ -90,9 +90,9 @@ impl Request {
         batches.sort_unstable();
         let mut steps = vec![];
         for &dtype in &self.dtypes {
-            for &jobz in &self.jobz {
+            for (&jobz, &sides) in self.jobz.iter().flat_map(|j| self.sides.iter().map(move |s| (j, s))) {
                 for &n in &self.n {
-                    let cell = |batch| Cell { op: self.op, dtype, jobz, n, batch, ..Cell::default() };
+                    let cell = |batch| Cell { op: self.op, dtype, jobz, sides, n, batch, ..Cell::default() };
                     steps.extend(batches.iter().map(|b| Step { cell: cell(*b), is_saturation: false }));
                     if self.saturation {
                         steps.push(Step { cell: cell(1), is_saturation: true });
@@ -116,6 +116,7 @@ impl Request {
             ("op", self.op.to_string()),
             ("types", list(&mut self.dtypes.iter().map(ToString::to_string))),
             ("jobz", list(&mut self.jobz.iter().map(ToString::to_string))),
+            ("sides", list(&mut self.sides.iter().map(|s| format!("{s} {:?} {:?}", s.m, s.k)))),
             ("n", table::ranges(&self.n)),
             ("batches", batches),
             ("routes", list(&mut self.asked.iter().map(|a| a.route.clone()))),
@@ -292,6 +293,7 @@ mod tests {
             op: Op::Syev,
             dtypes: vec![Dtype::F32],
             jobz: vec![Jobz::V],
+            sides: vec![Sides::default()],
             n: vec![3],
             batches: vec![64, 8],
             saturation: true,

@@ -6,6 +6,7 @@ use batchlas::Arch;
 use batchlas::routes::{HEADING, Key, Operation, ShapeKey, Table};
 
 use super::{Request, Verdict};
+use crate::cell::Op;
 use crate::provenance::Provenance;
 
 /// A row to be written.
@@ -36,7 +37,7 @@ pub struct Head<'a> {
 /// What the parser says of the text: a field of the provenance may hold what no table can.
 pub fn text(head: &Head<'_>, in_place: &Table, verdicts: &[Verdict]) -> Result<String, String> {
     let operation = in_place.operation();
-    let measured: HashSet<(Vec<&str>, u64)> = verdicts.iter().map(|v| shape(&v.cell.key())).collect();
+    let measured: HashSet<(Vec<&str>, Vec<u64>)> = verdicts.iter().map(|v| shape(&v.cell.key())).collect();
     let kept = in_place.rows().iter().filter(|row| !measured.contains(&shape(&row.key)));
     let line = |row: &batchlas::routes::Row| Line {
         key: row.key.clone(),
@@ -58,16 +59,16 @@ pub fn text(head: &Head<'_>, in_place: &Table, verdicts: &[Verdict]) -> Result<S
     Ok(text)
 }
 
-/// Words and first size.
-fn shape(key: &ShapeKey) -> (Vec<&'static str>, u64) {
-    (key.words.clone(), key.sizes[0])
+/// Words and all sizes but the last, which is the batch.
+fn shape(key: &ShapeKey) -> (Vec<&'static str>, Vec<u64>) {
+    (key.words.clone(), key.sizes[..key.sizes.len() - 1].to_vec())
 }
 
 /// Of each shape the batches beside a change.
 fn thinned(verdicts: &[Verdict]) -> Vec<Line> {
     let mut all: Vec<Line> =
         verdicts.iter().map(|v| Line { key: v.cell.key(), candidates: v.candidates.clone() }).collect();
-    all.sort_by(|x, y| (shape(&x.key), x.key.sizes[1]).cmp(&(shape(&y.key), y.key.sizes[1])));
+    all.sort_by(|x, y| (&x.key.words, &x.key.sizes).cmp(&(&y.key.words, &y.key.sizes)));
     all.dedup_by(|later, earlier| later.key == earlier.key);
     let mut kept = vec![];
     for of_shape in all.chunk_by(|x, y| shape(&x.key) == shape(&y.key)) {
@@ -133,7 +134,10 @@ fn header(head: &Head<'_>, in_place: &Table, kept: usize) -> String {
 fn note(request: &Request, in_place: &Table, kept: usize) -> String {
     let Request { n, batches, effort, .. } = request;
     let dtypes: Vec<String> = request.dtypes.iter().map(ToString::to_string).collect();
-    let jobz: Vec<String> = request.jobz.iter().map(ToString::to_string).collect();
+    let kinds: Vec<String> = match request.op {
+        Op::Gemm => request.sides.iter().map(ToString::to_string).collect(),
+        _ => request.jobz.iter().map(ToString::to_string).collect(),
+    };
     let mut at: Vec<String> = batches.iter().map(ToString::to_string).collect();
     if request.saturation {
         at.push("saturation".to_owned());
@@ -142,7 +146,7 @@ fn note(request: &Request, in_place: &Table, kept: usize) -> String {
         "measured {}, {}, n {}, batches {}; medians of up to {} interleaved rounds in {} s; a change under 3 % kept \
          the order in place; the vendor {}",
         dtypes.join(" "),
-        jobz.join(" "),
+        kinds.join(" "),
         ranges(n),
         at.join(" "),
         effort.rounds,
@@ -179,7 +183,7 @@ mod tests {
     use super::super::verdict::tests::{in_place, row};
     use super::super::verdicts;
     use super::*;
-    use crate::cell::Op;
+    use crate::cell::Sides;
     use crate::race::Effort;
     use crate::random::Random;
     use crate::row::Row;
@@ -190,6 +194,7 @@ mod tests {
             op: Op::Syev,
             dtypes: vec![Dtype::F32],
             jobz: vec![Jobz::V],
+            sides: vec![Sides::default()],
             n,
             batches,
             saturation: true,

@@ -1,10 +1,11 @@
 //! What the rows of a cell say of the table in place.
 
+use batchlas::Jobz;
 use batchlas::routes::Table;
 
 use super::order::{VENDOR, Vendor, eligible, preferred};
 use super::{AUTO, is_timed, pinned_arms};
-use crate::cell::Cell;
+use crate::cell::{Cell, Op, Sides};
 use crate::row::Row;
 
 /// An arm and its time.
@@ -94,12 +95,22 @@ fn verdict(in_place: &Table, rows: &[Row], vendor: Vendor) -> Option<Verdict> {
 
 /// The cell of a row; none where the row is of no operation of this build.
 pub(super) fn cell_of(row: &Row) -> Option<Cell> {
+    let op: Op = row.op.parse().ok()?;
+    let (jobz, sides) = match op {
+        Op::Gemm => {
+            let other = |size: Option<usize>| size.filter(|size| *size != row.n);
+            let ops: Sides = row.jobz.parse().ok()?;
+            (Jobz::V, Sides { m: other(row.m), k: other(row.k), ..ops })
+        }
+        _ => (row.jobz.parse().ok()?, Sides::default()),
+    };
     Some(Cell {
-        op: row.op.parse().ok()?,
+        op,
         dtype: row.dtype.parse().ok()?,
         n: row.n,
         batch: row.batch,
-        jobz: row.jobz.parse().ok()?,
+        jobz,
+        sides,
         padding: row.layout.parse().ok()?,
         ..Cell::default()
     })
@@ -108,7 +119,6 @@ pub(super) fn cell_of(row: &Row) -> Option<Cell> {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use crate::cell::Op;
 
     fn last(in_place: &Table, rows: &[Row]) -> Vec<Verdict> {
         verdicts(in_place, rows, Vendor::Last)

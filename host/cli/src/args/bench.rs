@@ -6,7 +6,7 @@ use std::time::Duration;
 use batchlas::ops::steqr::Shift;
 use batchlas::{Dtype, Jobz};
 use batchlas_bench::grid::{Batches, sizes};
-use batchlas_bench::{Op, Padding};
+use batchlas_bench::{Op, Padding, Sides};
 use clap::Args;
 
 use super::{DeviceChoice, device, words};
@@ -15,8 +15,8 @@ use super::{DeviceChoice, device, words};
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub struct BenchArgs {
-    /// Operation: syev, steqr, stedc, or stebz with --jobz N
-    #[arg(value_name = "OP", value_parser = words::<Op>(&["syev", "steqr", "stedc", "stebz"]))]
+    /// Operation: syev, steqr, stedc, stebz (with --jobz N) or gemm
+    #[arg(value_name = "OP", value_parser = words::<Op>(&["syev", "steqr", "stedc", "stebz", "gemm"]))]
     pub op: Op,
 
     /// Where to run: auto, cpu, simt (counters only), cuda or cuda:N
@@ -27,7 +27,7 @@ pub struct BenchArgs {
     #[arg(long, value_name = "T,..", default_value = "f32", value_delimiter = ',')]
     pub dtype: Vec<Dtype>,
 
-    /// Orders: a list of numbers and of ranges a..b, a..b:STEP or a..b*FACTOR, both ends included
+    /// Orders, or columns of C: a list of numbers and of ranges a..b, a..b:STEP or a..b*FACTOR, both ends included
     #[arg(long, value_name = "LIST", default_value = "4,8,16,32", value_parser = Sizes::parse)]
     pub n: Sizes,
 
@@ -35,9 +35,21 @@ pub struct BenchArgs {
     #[arg(long, value_name = "LIST|auto", value_parser = str::parse::<Batches>)]
     pub batch: Option<Batches>,
 
-    /// With vectors (V), for values only (N), or both
+    /// With vectors (V), for values only (N), or both; gemm has none
     #[arg(long, value_name = "V,N", default_value = "V", value_delimiter = ',')]
     pub jobz: Vec<Jobz>,
+
+    /// What is multiplied of A and of B, for gemm: a letter each, n (as it is), t (transposed) or c (conjugate transposed)
+    #[arg(long, value_name = "XY,..", default_value = "nn", value_delimiter = ',')]
+    pub ops: Vec<Sides>,
+
+    /// Rows of C, for gemm, where they are not --n
+    #[arg(long, value_name = "M")]
+    pub m: Option<usize>,
+
+    /// Columns of op(A), for gemm, where they are not --n
+    #[arg(long, value_name = "K")]
+    pub k: Option<usize>,
 
     /// Families: all, native, vendor, auto or names as `batchlas routes` lists them, parameters joined by plus signs: cta:nested+pg
     #[arg(long, value_name = "ROUTES", default_value = "all")]
@@ -72,6 +84,11 @@ pub struct BenchArgs {
     pub html: Option<PathBuf>,
 }
 
+/// The sides of products, each with m and k; those of another operation have no meaning.
+pub fn sides(ops: &[Sides], m: Option<usize>, k: Option<usize>) -> Vec<Sides> {
+    ops.iter().map(|sides| Sides { m, k, ..*sides }).collect()
+}
+
 /// A list of sizes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Sizes(pub Vec<usize>);
@@ -98,8 +115,12 @@ How it measures:
   counted. An arm whose spread (distance of the quartiles over the median) is above 0.10 is dropped
   and named. `x vendor` is the time of the vendor's faster routine over the arm's.
 
-  A group (all, native, vendor) has an arm a family, or one for each form of cta and each routine
-  of the vendor, and leaves out those that cannot run the shape; a named one then has a line with
+  A product (gemm) has beta = 0; up to 64 elements of C of each such item are held against a sum
+  in twice the precision, and `residual` is their largest error over (k + 1) eps times the sum of
+  moduli. m, k and gflops are in the JSON rows, the ops where others have jobz.
+
+  A group (all, native, vendor) has an arm a family, or one for each form of cta, each tile of gemm
+  and each routine of the vendor, and leaves out those that cannot run the shape; a named one then has a line with
   the reason.
 
   --batch auto goes up by factors of four until each arm's knee: four times more items bring less
@@ -115,6 +136,8 @@ Examples:
   batchlas bench syev --n 8,64,200 --batch auto --plot saturation.svg
   batchlas bench steqr --routes cta:nested,cta:flat+pg --json forms.jsonl
   batchlas bench stedc --n 64,256,1024 --batch 128 --routes levels
+  batchlas bench gemm --dtype f32,f64 --n 4..2048*2 --batch auto --ops nn,nt --json gemm.jsonl
+  batchlas bench gemm --m 1024 --n 32 --k 64 --batch 64 --routes reg:128x32x32,vendor
   batchlas bench syev --device simt --n 8 --routes cta,cta_fused";
 
 #[cfg(test)]

@@ -4,9 +4,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use batchlas::{Arch, Dtype, Jobz};
-use batchlas_bench::Op;
 use batchlas_bench::grid::sizes;
 use batchlas_bench::tune::order::Vendor;
+use batchlas_bench::{Op, Sides};
 use clap::Args;
 
 use super::bench::{Sizes, seconds};
@@ -16,8 +16,8 @@ use super::{DeviceChoice, device, words};
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub struct TuneArgs {
-    /// Operation: syev or steqr
-    #[arg(value_name = "OP", value_parser = words::<Op>(&["syev", "steqr"]))]
+    /// Operation: syev, steqr or gemm
+    #[arg(value_name = "OP", value_parser = words::<Op>(&["syev", "steqr", "gemm"]))]
     pub op: Op,
 
     /// Write the table that follows, such as tuned/syev.sm_90.txt
@@ -51,6 +51,18 @@ pub struct TuneArgs {
     /// With vectors (V), for values only (N), or both
     #[arg(long, value_name = "V,N", default_value = "V,N", value_delimiter = ',')]
     pub jobz: Vec<Jobz>,
+
+    /// What is multiplied of A and of B, for gemm: a letter each, n (as it is), t (transposed) or c (conjugate transposed)
+    #[arg(long, value_name = "XY,..", default_value = "nn,nt,tn,tt", value_delimiter = ',')]
+    pub ops: Vec<Sides>,
+
+    /// Rows of C, for gemm, where they are not --n
+    #[arg(long, value_name = "M")]
+    pub m: Option<usize>,
+
+    /// Columns of op(A), for gemm, where they are not --n
+    #[arg(long, value_name = "K")]
+    pub k: Option<usize>,
 
     /// Candidates beside those of the row in place, as `batchlas bench` takes them: all, native, vendor or names
     #[arg(long, value_name = "ROUTES", default_value = "all")]
@@ -114,7 +126,7 @@ fn bytes(text: &str) -> Result<u64, String> {
 
 const HELP: &str = "\
 How it decides:
-  A cell is a type, jobz, order and batch. Its arms are the candidates of the table's row in place
+  A cell is a type, jobz (ops for gemm), order and batch. Its arms are the candidates of the table's row in place
   and those of --routes that can run; those that come to the same kernels are one. Each is checked
   as `batchlas bench` does, a wrong one left out and named; then they take turns. The fastest stands
   first, unless one that stands before it in the table in place is within 3 %, or so noisy that the
@@ -122,8 +134,9 @@ How it decides:
   more, four times as long. The vendor's routines are timed as all others and stand behind ours,
   unless --vendor by-time. What cannot run here stays behind, in its order.
 
-  The new table has the measured orders in place of all rows of their type, jobz and order, and the
-  other rows of the table in place (the embedded one, or that of BATCHLAS_TUNED_DIR).
+  The new table has the measured orders in place of all rows of their type, jobz and order (for gemm
+  m, n and k, of which m decides first: take the table's own, or other shapes lose their rows), and
+  the other rows of the table in place (the embedded one, or that of BATCHLAS_TUNED_DIR).
 
   Finished cells are in the journal, with all samples: the same command goes on where a killed one
   was. A journal of another device, commit, table or option is refused. It can be given to
@@ -142,6 +155,7 @@ Exit status:
 Examples:
   batchlas tune syev -o tuned/syev.sm_90.txt --plot gain.svg
   batchlas tune syev -o /tmp/t/syev.sm_90.txt --dtype c32,c64 --memory 8G
+  batchlas tune gemm --n 4,8,32,64,128,512,2048 --batch 1,64,auto -o tuned/gemm.sm_90.txt
   batchlas tune steqr --n 4,8,16,32 -o /tmp/t/steqr.sm_90.txt
   BATCHLAS_TUNED_DIR=/tmp/t batchlas tune syev --verify";
 

@@ -8,13 +8,13 @@ use std::io::Write;
 use std::path::Path;
 use std::process::ExitCode;
 
-use batchlas::{Device, Dtype, Queue};
+use batchlas::{Device, Dtype, Jobz, Queue};
 use batchlas_bench::grid::{Batches, Grid};
 use batchlas_bench::race::Effort;
-use batchlas_bench::{Op, Provenance, Row, routes};
+use batchlas_bench::{Op, Provenance, Row, Sides, routes};
 
 use super::{complain, print};
-use crate::args::{BenchArgs, DeviceChoice};
+use crate::args::{BenchArgs, DeviceChoice, sides};
 use crate::failure::Failure;
 use crate::output::Target;
 use crate::progress;
@@ -80,7 +80,8 @@ fn grid(args: &BenchArgs, device: Device) -> Result<Grid, Failure> {
         dtypes: args.dtype.clone(),
         n: args.n.0.clone(),
         batches,
-        jobz: args.jobz.clone(),
+        jobz: if args.op == Op::Gemm { vec![Jobz::V] } else { args.jobz.clone() },
+        sides: if args.op == Op::Gemm { sides(&args.ops, args.m, args.k) } else { vec![Sides::default()] },
         paddings: args.layout.clone(),
         shift: args.shift,
         asked: routes::parse(args.op.operation(), &args.routes).map_err(Failure::new)?,

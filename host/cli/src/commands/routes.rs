@@ -4,8 +4,9 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use batchlas::Uplo;
-use batchlas::ops::{Explanation, stebz, stedc, steqr, syev};
+use batchlas::ops::{Explanation, gemm, stebz, stedc, steqr, syev};
 use batchlas::routes::Operation;
+use batchlas_bench::Sides;
 
 use super::{json_line, print};
 use crate::args::RoutesArgs;
@@ -20,6 +21,11 @@ pub fn run(args: &RoutesArgs) -> Result<ExitCode, Failure> {
         "stedc" => stedc::explain(&stedc::Problem { dtype, n, batch, jobz }, arch, None)?,
         "stebz" => stebz::explain(&stebz::Problem { dtype, n, batch }, arch, None)?,
         "syev" => syev::explain(&syev::Problem { dtype, n, batch, jobz, uplo: Uplo::default() }, arch, None)?,
+        "gemm" => {
+            let Sides { op_a, op_b, .. } = args.ops;
+            let (m, k) = (args.m.unwrap_or(n), args.k.unwrap_or(n));
+            gemm::explain(&gemm::Problem { dtype, op_a, op_b, m, n, k, batch }, arch, None)?
+        }
         other => return Err(Failure::new(format!("'{other}' has no routes to show"))),
     };
     print(&if args.json { json_line(&explanation)? } else { text(&explanation) })?;

@@ -7,15 +7,15 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use batchlas::routes::{self as library, Found};
-use batchlas::{Arch, Device, Queue};
+use batchlas::{Arch, Device, Jobz, Queue};
 use batchlas_bench::race::Effort;
 use batchlas_bench::tune::table::{self, Head};
 use batchlas_bench::tune::{Journal, Request, Tuner, verdicts, verify};
-use batchlas_bench::{Cell, Provenance, Row, routes};
+use batchlas_bench::{Cell, Op, Provenance, Row, Sides, routes};
 
 use super::bench::{check_types, open};
 use super::{complain, print};
-use crate::args::TuneArgs;
+use crate::args::{TuneArgs, sides};
 use crate::failure::Failure;
 use crate::output::Target;
 use crate::progress;
@@ -49,14 +49,15 @@ struct Run<'a> {
 
 fn request(args: &TuneArgs) -> Result<Request, Failure> {
     check_types(args.op, &args.dtype)?;
-    let sizes = args.n.0.iter().chain(&args.batch.sizes);
+    let sizes = args.n.0.iter().chain(&args.batch.sizes).chain(&args.m).chain(&args.k);
     if sizes.into_iter().any(|size| *size == 0) {
         return Err(Failure::new("orders and batches of a table are at least 1"));
     }
     Ok(Request {
         op: args.op,
         dtypes: args.dtype.clone(),
-        jobz: args.jobz.clone(),
+        jobz: if args.op == Op::Gemm { vec![Jobz::V] } else { args.jobz.clone() },
+        sides: if args.op == Op::Gemm { sides(&args.ops, args.m, args.k) } else { vec![Sides::default()] },
         n: args.n.0.clone(),
         batches: args.batch.sizes.clone(),
         saturation: args.batch.saturation,

@@ -5,7 +5,7 @@ use batchlas_bench::row::VendorTimes;
 
 use crate::figure::{Axis, Figure, Panel, Scale, Series};
 
-/// What the panels of a figure have in common: type, jobz, layout.
+/// What the panels of a figure have in common: type, jobz (of products the ops), layout.
 type Kind<'a> = (&'a str, &'a str, &'a str);
 
 /// All panels as one figure.
@@ -50,7 +50,11 @@ fn kinds(rows: &[Row]) -> Vec<Kind<'_>> {
 
 fn title(kind: Kind<'_>) -> String {
     let (dtype, jobz, layout) = kind;
-    let jobz = if jobz == "V" { "vectors" } else { "values only" };
+    let jobz = match jobz {
+        "V" => "vectors",
+        "N" => "values only",
+        ops => ops,
+    };
     let layout = if layout == "packed" { "" } else { ", padded" };
     format!("{dtype}, {jobz}{layout}")
 }

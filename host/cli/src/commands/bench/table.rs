@@ -22,6 +22,22 @@ const TIMES: [&str; 12] = [
     "orthogonality",
 ];
 
+/// What is told of the times of products: of one whose m or k is not n, its sizes.
+const PRODUCTS: [&str; 12] = [
+    "type",
+    "ops",
+    "layout",
+    "route",
+    "m x n x k",
+    "batch",
+    "ns an item",
+    "ms a call",
+    "spread",
+    "x vendor",
+    "GFLOP/s",
+    "error",
+];
+
 /// What is told of the executor's counts.
 const COUNTS: [&str; 14] = [
     "type",
@@ -66,6 +82,9 @@ pub(super) fn columns(rows: &[Row]) -> (&'static [&'static str], Vec<Vec<String>
         return (&COUNTS, rows.iter().map(counts).collect());
     }
     let vendor = VendorTimes::of(rows);
+    if rows.iter().any(|row| row.m.is_some()) {
+        return (&PRODUCTS, rows.iter().map(|row| product(row, &vendor).to_vec()).collect());
+    }
     (&TIMES, rows.iter().map(|row| times(row, &vendor).to_vec()).collect())
 }
 
@@ -106,6 +125,16 @@ fn times(row: &Row, vendor: &VendorTimes) -> [String; 12] {
         figure(row.residual),
         figure(row.orthogonality),
     ]
+}
+
+/// The same of a product: sizes, GFLOP/s and error in places of their own.
+fn product(row: &Row, vendor: &VendorTimes) -> [String; 12] {
+    let mut cells = times(row, vendor);
+    let size = |size: Option<usize>| size.unwrap_or(row.n);
+    cells[4] = format!("{}x{}x{}", size(row.m), row.n, size(row.k));
+    let gflops = row.gflops.filter(|_| row.trusted_ms().is_some());
+    cells[11] = std::mem::replace(&mut cells[10], gflops.map_or_else(|| "-".to_owned(), three_digits));
+    cells
 }
 
 /// Three significant digits, none of whole numbers lost.

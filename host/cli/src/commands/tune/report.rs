@@ -154,8 +154,8 @@ fn by_route<'a>(what: &str, cells: impl Iterator<Item = (&'a str, String)>) -> S
 }
 
 fn name(cell: &Cell) -> String {
-    let Cell { dtype, jobz, n, batch, .. } = cell;
-    format!("{dtype} {jobz} n={n} batch={batch}")
+    let Cell { dtype, batch, .. } = cell;
+    format!("{dtype} {} {} batch={batch}", cell.kind(), cell.shape())
 }
 
 fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
@@ -177,13 +177,13 @@ pub(super) fn figure_of_ratios(provenance: &Provenance, ratios: &[Ratio]) -> Fig
     panels(title, "time of auto over the fastest", "the fastest", points.collect())
 }
 
-/// A panel a type and jobz, a line a batch.
+/// A panel a type and jobz (or ops), a line a batch.
 fn panels(title: String, y: &str, level: &'static str, points: Vec<(Cell, f64)>) -> Figure {
     let mut batches: Vec<usize> = points.iter().map(|(cell, _)| cell.batch).collect();
     batches.sort_unstable();
     batches.dedup();
     let label = |batch: usize| format!("batch {batch}");
-    let kind = |cell: &Cell| (cell.dtype, cell.jobz);
+    let kind = |cell: &Cell| (cell.dtype, cell.kind());
     let panels = points.chunk_by(|x, y| kind(&x.0) == kind(&y.0)).map(|of_kind| {
         let series = batches.iter().map(|batch| {
             let mut points: Vec<(f64, f64)> =
@@ -191,9 +191,9 @@ fn panels(title: String, y: &str, level: &'static str, points: Vec<(Cell, f64)>)
             points.sort_by(|x, y| x.0.total_cmp(&y.0));
             Series { name: label(*batch), points }
         });
-        let (dtype, jobz) = kind(&of_kind[0].0);
+        let (dtype, word) = kind(&of_kind[0].0);
         Panel {
-            title: format!("{dtype} {jobz}"),
+            title: format!("{dtype} {word}"),
             x: Axis { name: "order n".to_owned(), scale: Scale::Log },
             // Gains lie near 1, where a logarithmic axis has one tick.
             y: Axis { name: y.to_owned(), scale: Scale::Linear },
