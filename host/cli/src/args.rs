@@ -195,7 +195,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = ROUTES_HELP)]
 pub struct RoutesArgs {
-    /// Operation: syev, steqr, stedc, stebz or gemm
+    /// Operation: syev, steqr, stedc, stebz, sytrd, ormqr or gemm
     #[arg(value_name = "OP")]
     pub op: String,
 
