@@ -3,7 +3,7 @@
 //! | kernel | what it does |
 //! |---|---|
 //! | [`lacp2`] | real matrices as complex ones |
-//! | [`lascl`], [`lascl_tridiagonal`](lascl::lascl_tridiagonal) | scale in place, mark and replace bad items; and back |
+//! | [`lascl`], [`lascl_tridiagonal`](lascl::lascl_tridiagonal()) | scale in place, mark and replace bad items; and back |
 //! | [`syev_pack`] | copies the triangle read into packed, scaled matrices; marks and replaces bad items |
 //! | [`syev_unpack`] | brings values, vectors and statuses back in this library's conventions |
 

@@ -22,7 +22,7 @@ use device_linalg::reflector::Scalars;
 /// (16-byte scalars: 8) columns, a lane a row.
 ///
 /// # Shared memory
-/// [`Latrd`](crate::shape::Latrd).
+/// [`Latrd`].
 ///
 /// # Synchronisation
 /// Five block barriers a column, met by all threads.

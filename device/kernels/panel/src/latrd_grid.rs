@@ -12,7 +12,7 @@ use device_linalg::reflector::Scalars;
 /// What `latrd` does, with `blocks` blocks an item: for batches that do not fill a GPU.
 ///
 /// # Layout and shapes
-/// `a`, `w`, `d`, `e`, `tau`: as [`latrd`](crate::latrd::latrd) has them. Of scratch memory an item has `n` elements of
+/// `a`, `w`, `d`, `e`, `tau`: as [`latrd`](mod@crate::latrd) has them. Of scratch memory an item has `n` elements of
 /// `x`, `blocks * n` of `parts`, 64 of `dots` and `2 * blocks` of `norms`. `counter`: one word, zero before the first
 /// launch.
 ///
@@ -100,7 +100,7 @@ pub unsafe fn latrd_grid<T: Scalar>(
     }
 }
 
-/// Sets the counter of [`latrd_grid`] to zero.
+/// Sets the counter of [`latrd_grid`](mod@crate::latrd_grid) to zero.
 ///
 /// # Layout and shapes
 /// `counter`: one word.

@@ -7,7 +7,7 @@ use cuda_std::prelude::*;
 /// `C := Q C` or `Q^H C`, where `Q = H_0 H_1 ..` is a product of reflectors in panels of 32.
 ///
 /// # Layout and shapes
-/// `v`, `shift`, `count`, `panels`: as [`larft`](crate::larft::larft) has them, and `t` as it leaves them. `c`: items of
+/// `v`, `shift`, `count`, `panels`: as [`larft`](mod@crate::larft) has them, and `t` as it leaves them. `c`: items of
 /// `n` by `columns`, column-major with `c_ld` and `c_stride`, overwritten.
 ///
 /// # Lanes
@@ -15,7 +15,7 @@ use cuda_std::prelude::*;
 /// item.
 ///
 /// # Shared memory
-/// [`Ormqr`](crate::shape::Ormqr).
+/// [`Ormqr`].
 ///
 /// # Synchronisation
 /// Four block barriers for every 64 rows of a panel, and seven a panel, met by all threads.
