@@ -31,10 +31,12 @@ pub struct Queue {
     id: u64,
     device: Device,
     meter: Arc<Meter>,
-    // The arena's memory and the vendor's handle go before the backend's stream.
+    // The arena's memory and the vendor's handles go before the backend's stream.
     arena: RefCell<Option<DeviceBuffer<u8>>>,
     #[cfg(feature = "vendor")]
     vendor: std::cell::OnceCell<crate::vendor::Handle>,
+    #[cfg(feature = "vendor")]
+    blas: std::cell::OnceCell<crate::vendor::BlasHandle>,
     trace: Trace,
     backend: Backend,
 }
@@ -98,6 +100,8 @@ impl Queue {
             trace: Trace::default(),
             #[cfg(feature = "vendor")]
             vendor: std::cell::OnceCell::new(),
+            #[cfg(feature = "vendor")]
+            blas: std::cell::OnceCell::new(),
             backend,
         }
     }
@@ -272,11 +276,16 @@ impl Queue {
         &self,
         make: impl FnOnce() -> Result<crate::vendor::Handle>,
     ) -> Result<&crate::vendor::Handle> {
-        if self.vendor.get().is_none() {
-            // `set` fails only where it is set, which it is not.
-            let _ = self.vendor.set(make()?);
-        }
-        Ok(self.vendor.get().expect("set above"))
+        made_once(&self.vendor, make)
+    }
+
+    /// The handle of the vendor's products on this queue's stream, made at its first use.
+    #[cfg(feature = "vendor")]
+    pub(crate) fn blas_handle(
+        &self,
+        make: impl FnOnce() -> Result<crate::vendor::BlasHandle>,
+    ) -> Result<&crate::vendor::BlasHandle> {
+        made_once(&self.blas, make)
     }
 
     #[cfg(feature = "cuda")]
@@ -286,6 +295,15 @@ impl Queue {
             _ => None,
         }
     }
+}
+
+#[cfg(feature = "vendor")]
+fn made_once<T>(cell: &std::cell::OnceCell<T>, make: impl FnOnce() -> Result<T>) -> Result<&T> {
+    if cell.get().is_none() {
+        // `set` fails only where it is set, which it is not.
+        let _ = cell.set(make()?);
+    }
+    Ok(cell.get().expect("set above"))
 }
 
 impl fmt::Debug for Queue {

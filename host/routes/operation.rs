@@ -153,6 +153,11 @@ impl Params {
         self.words.insert(at, (place, word));
     }
 
+    /// Gives the tile a value.
+    pub fn set_tile(&mut self, tile: [u32; 3]) {
+        self.tile = Some(tile);
+    }
+
     /// Gives a named parameter a value.
     pub fn set(&mut self, name: &'static str, value: u32) {
         match self.named.iter_mut().find(|(n, _)| *n == name) {

@@ -1,17 +1,22 @@
-//! The vendor's solvers: cuSOLVER's batched eigensolvers, opened at run time
-//! and kept to this library's promises.
+//! The vendor's routines: cuSOLVER's batched eigensolvers, opened at run time
+//! and kept to this library's promises, and cuBLAS's batched products.
 //!
-//! What surrounds the vendor's routine: [`kernels_vendor`] packs each item from
+//! What surrounds the eigensolvers: [`kernels_pack`] packs each item from
 //! the triangle that is read, replaces bad items and scales; afterwards it
 //! restores the scale, the signs and the statuses. Batches past the routine's
 //! hidden limit go through in chunks.
 
+mod cublas;
 mod cusolver;
+mod gemm;
 mod library;
 mod search;
 mod syev;
 
+pub(crate) use cublas::{BlasScalar, Handle as BlasHandle};
 pub(crate) use cusolver::Handle;
+pub use gemm::gemm_available;
+pub(crate) use gemm::{Place, gemm, gemm_fits};
 pub use syev::{Routine, SyevPlan, VendorScalar, syev, syev_workspace_bytes};
 
 /// A vendor's library on this machine.
@@ -30,8 +35,8 @@ pub struct Found {
     pub path: String,
     /// Its version: 11705 is 11.7.5.
     pub version: u32,
-    /// The routines of families that it has; none of cuBLAS, which no family calls yet.
-    pub routines: Vec<Routine>,
+    /// The routines of families that it has.
+    pub routines: Vec<&'static str>,
 }
 
 /// The vendor's libraries, for `info`. Opens them on the first call.
@@ -39,12 +44,16 @@ pub fn libraries() -> Vec<Library> {
     let found = library::solver().map_err(str::to_string).map(|solver| Found {
         path: solver.path.clone(),
         version: cusolver::version(),
-        routines: Routine::ALL.into_iter().filter(|routine| available(*routine).is_ok()).collect(),
+        routines: Routine::ALL
+            .into_iter()
+            .filter(|routine| available(*routine).is_ok())
+            .map(Routine::word)
+            .collect(),
     });
     let blas = library::blas().map_err(str::to_string).map(|blas| Found {
         path: blas.path.clone(),
         version: blas.version_by("cublasGetProperty"),
-        routines: vec![],
+        routines: if gemm_available().is_ok() { vec!["gemm"] } else { vec![] },
     });
     vec![Library { name: "cuSOLVER", found }, Library { name: "cuBLAS", found: blas }]
 }

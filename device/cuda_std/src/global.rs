@@ -6,6 +6,8 @@
 
 use core::mem::size_of;
 
+use crate::vector::{Aligned, Vectors};
+
 /// Read-only view of `len` elements in global memory.
 #[derive(Debug)]
 pub struct Global<T> {
@@ -99,6 +101,31 @@ macro_rules! view {
                 unsafe { ptr.read().0 }
             }
 
+            /// The elements from `i` on that fill 16 bytes, by one load; element `i` is aligned to 16 bytes.
+            #[inline(always)]
+            #[cfg_attr(not(target_os = "cuda"), track_caller)]
+            pub fn get_vector(self, i: usize) -> T::Vector
+            where
+                T: Vectors,
+            {
+                let ptr = self.ptr.wrapping_add(i) as *const Aligned<T::Vector>;
+                self.check_vector(i, false);
+                // SAFETY: as for `get_wide`.
+                unsafe { ptr.read().0 }
+            }
+
+            #[cfg(target_os = "cuda")]
+            #[inline(always)]
+            fn check_vector(self, _i: usize, _write: bool) {}
+
+            #[cfg(not(target_os = "cuda"))]
+            #[track_caller]
+            fn check_vector(self, i: usize, write: bool) {
+                let (view, at) = (self.ptr as *const u8, self.ptr.wrapping_add(i) as *const u8);
+                let access = if write { simt::Access::Write } else { simt::Access::Read };
+                simt::global_access(view, self.len * size_of::<T>(), at, 16, 16, access);
+            }
+
             #[cfg(target_os = "cuda")]
             #[inline(always)]
             fn check<const N: usize>(self, _i: usize, _write: bool) {}
@@ -143,6 +170,19 @@ impl<T: Copy> GlobalMut<T> {
         // SAFETY: the view's contract covers the elements, the caller aligns i to 16 bytes, and the executor
         // has checked both just above.
         unsafe { ptr.write(Wide(values)) }
+    }
+
+    /// Stores a vector in the elements from `i` on, by one store; element `i` is aligned to 16 bytes.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn set_vector(self, i: usize, vector: T::Vector)
+    where
+        T: Vectors,
+    {
+        let ptr = self.ptr.wrapping_add(i) as *mut Aligned<T::Vector>;
+        self.check_vector(i, true);
+        // SAFETY: as for `set_wide`.
+        unsafe { ptr.write(Aligned(vector)) }
     }
 
     /// The same elements, read only.

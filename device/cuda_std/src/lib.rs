@@ -12,12 +12,18 @@
 //! | [`global`] | global memory as typed views: the only way in |
 //! | [`grid`] | the barrier of a cooperative launch |
 //! | [`atomic`] | atomics on global and shared elements |
+//! | [`matrix`] | products of small matrices by a warp, on the tensor cores |
+//! | [`vector`] | accesses of 16 bytes |
 //! | [`math`], [`scalar`] | real and complex arithmetic that says what it rounds |
 //! | `launch` | host only: calls as inert data |
 //!
 //! Names follow Rust-CUDA where it has one. Arithmetic is never contracted: a fused multiply-add is written
 //! [`math::Real::mul_add`].
-#![cfg_attr(target_os = "cuda", no_std, feature(link_llvm_intrinsics, stdarch_nvptx, core_intrinsics))]
+#![cfg_attr(
+    target_os = "cuda",
+    no_std,
+    feature(link_llvm_intrinsics, stdarch_nvptx, core_intrinsics, asm_experimental_arch)
+)]
 #![cfg_attr(target_os = "cuda", allow(internal_features, improper_ctypes))]
 
 pub mod atomic;
@@ -27,11 +33,13 @@ pub mod grid;
 #[cfg(not(target_os = "cuda"))]
 pub mod launch;
 pub mod math;
+pub mod matrix;
 pub mod partition;
 pub mod scalar;
 pub mod shared;
 mod shuffle;
 pub mod thread;
+pub mod vector;
 pub mod warp;
 
 pub use cuda_std_macros::kernel;

@@ -80,6 +80,8 @@ pub trait Real:
     fn is_finite(self) -> bool;
     /// Conversion from an integer, exact up to the mantissa.
     fn from_u32(x: u32) -> Self;
+    /// The nearest number of this type.
+    fn from_f64(x: f64) -> Self;
     /// The power of two that brings `|self|` into [1, 2): exact scaling. Clamped to what has a normal inverse.
     fn normalizer(self) -> Self;
     /// The reciprocal square root of a normal number, before the step of iteration that [`Rsqrt::times`] does.
@@ -255,6 +257,10 @@ macro_rules! real {
             }
             #[inline(always)]
             fn from_u32(x: u32) -> Self {
+                x as $t
+            }
+            #[inline(always)]
+            fn from_f64(x: f64) -> Self {
                 x as $t
             }
             #[inline(always)]

@@ -3,6 +3,7 @@
 use crate::export::ExportName;
 use crate::math::Real;
 use crate::shuffle::Shuffle;
+use crate::vector::Vectors;
 use core::ops::{Add, AddAssign, Neg, Sub, SubAssign};
 use num_complex::Complex;
 
@@ -23,6 +24,7 @@ pub trait Scalar:
     + SubAssign
     + ExportName
     + Shuffle
+    + Vectors
 {
     /// The type of the real part.
     type Real: Real;
@@ -94,7 +96,7 @@ real_scalar!(f32 f64);
 
 impl<R: Real + num_traits::Num> Scalar for Complex<R>
 where
-    Complex<R>: ExportName + Default + AddAssign + SubAssign + Neg<Output = Self>,
+    Complex<R>: ExportName + Default + AddAssign + SubAssign + Neg<Output = Self> + Vectors,
 {
     type Real = R;
     const COMPLEX: bool = true;

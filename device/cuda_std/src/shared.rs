@@ -7,6 +7,8 @@ use core::marker::PhantomData;
 #[cfg(not(target_os = "cuda"))]
 use core::mem::MaybeUninit;
 
+use crate::vector::{Aligned, Vectors};
+
 /// View of `len` elements of the block's shared memory.
 #[derive(Debug)]
 pub struct Shared<T> {
@@ -163,6 +165,44 @@ impl<T: Copy> Shared<T> {
             // SAFETY: the parts cover the array.
             values.map(|value| unsafe { value.assume_init() })
         }
+    }
+
+    /// The elements from `i` on that fill 16 bytes, by one load; element `i` is aligned to 16 bytes.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn get_vector(self, i: u32) -> T::Vector
+    where
+        T: Vectors,
+    {
+        // SAFETY: dynamic_shared_mem's contract covers the elements and the caller aligns i; the executor checks both.
+        unsafe { (self.vector(i, false) as *const Aligned<T::Vector>).read().0 }
+    }
+
+    /// Stores a vector in the elements from `i` on, by one store; element `i` is aligned to 16 bytes.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn set_vector(self, i: u32, vector: T::Vector)
+    where
+        T: Vectors,
+    {
+        // SAFETY: as for `get_vector`.
+        unsafe { (self.vector(i, true) as *mut Aligned<T::Vector>).write(Aligned(vector)) }
+    }
+
+    #[cfg(target_os = "cuda")]
+    #[inline(always)]
+    fn vector(self, i: u32, _write: bool) -> *mut T {
+        self.ptr.wrapping_add(i as usize)
+    }
+
+    #[cfg(not(target_os = "cuda"))]
+    #[track_caller]
+    fn vector(self, i: u32, write: bool) -> *mut T
+    where
+        T: Vectors,
+    {
+        let access = if write { simt::Access::Write } else { simt::Access::Read };
+        self.checked(i as usize, T::LANES, 16, access)
     }
 
     #[cfg(target_os = "cuda")]

@@ -1,7 +1,7 @@
 //! What warp collectives compute, as the PTX manual defines them.
 
 use crate::clocks::lanes;
-use crate::{Collective, ReduceOp};
+use crate::{Collective, ReduceOp, matrix};
 
 /// What the lanes of a warp bring to a collective, by lane.
 pub(crate) struct Inputs {
@@ -25,6 +25,10 @@ pub(crate) fn evaluate(kind: Collective, mask: u32, inputs: &Inputs) -> Outputs 
         Collective::MatchAny => {
             let same = |lane: usize| lane_mask(mask, |other| inputs.values[other] == inputs.values[lane]);
             each(mask, |lane| u64::from(same(lane)))
+        }
+        Collective::MatrixProduct { rows, depth } => {
+            matrix::product(rows, depth, mask, &inputs.values);
+            each(mask, |_| 0)
         }
         _ => {
             let value = uniform(kind, mask, &inputs.values);

@@ -55,6 +55,7 @@ mod grid;
 mod grid_race;
 mod lane;
 mod launch;
+mod matrix;
 pub mod memory;
 mod model;
 mod panics;
@@ -71,6 +72,7 @@ use std::panic::Location;
 pub use counters::{Counters, LineCounters};
 pub use finding::{Finding, FindingKind, LaunchError, MAX_FINDINGS, Side};
 pub use launch::{MAX_BLOCK, MAX_SHARED_BYTES, run};
+pub use matrix::{Fragments, warp_matrix_product};
 pub use seed::{DEFAULT_SEED, SEED_VARIABLE, SeedError, seed_from_env, seeds};
 pub use stack::STACK_BYTES;
 
@@ -120,6 +122,13 @@ pub enum Collective {
     SyncWarp,
     /// `__reduce_*_sync`. The reduction.
     Reduce(ReduceOp),
+    /// `mma.sync`, through [`warp_matrix_product`] alone. 0; the lanes' fragments hold the sums.
+    MatrixProduct {
+        /// Rows of A and C.
+        rows: u8,
+        /// Columns of A, rows of B.
+        depth: u8,
+    },
 }
 
 /// Barriers of a block, and of a cooperative grid; each gives every lane the value in the second sentence.

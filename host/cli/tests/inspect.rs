@@ -183,7 +183,10 @@ fn a_folder_of_kernels_takes_the_place_of_the_embedded_ones() {
         let arch = batchlas::Arch(module.arch);
         manifest += &format!("module {} {} {arch} {}\n", module.krate, module.name, module.entries.join(","));
         std::fs::create_dir_all(lab.path("k").join(module.krate)).unwrap();
-        lab.write(&format!("k/{}/{}.{arch}.ptx", module.krate, module.name), module.ptx.as_bytes());
+        lab.write(
+            &format!("k/{}/{}.{arch}.ptx", module.krate, module.name),
+            module.ptx().unwrap().as_bytes(),
+        );
     }
     lab.write("k/manifest.txt", manifest.as_bytes());
     let given = [("BATCHLAS_KERNEL_DIR", "k")];

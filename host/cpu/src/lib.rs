@@ -5,7 +5,7 @@
 //! (`[profile.dev.package.batchlas-cpu] opt-level = 3`) gets solvers at full
 //! speed under `cargo test`.
 //!
-//! Small orders (n <= 128) run our own code: Householder reduction, implicit QL
+//! Products of matrices are faer's. Of the eigensolvers, small orders (n <= 128) run our own code: Householder reduction, implicit QL
 //! or QR with vectors, the square-root-free QL without. Larger ones run faer's
 //! blocked reduction and divide and conquer. Both are accurate norm-wise:
 //! components of a vector far below eps times its norm, as those of tridiagonal
@@ -19,6 +19,7 @@ mod apply;
 mod batch;
 mod element;
 mod faer_solver;
+mod gemm;
 mod item;
 mod lanes;
 mod quality;
@@ -30,6 +31,7 @@ mod sytrd;
 mod tridiagonal;
 
 pub use batch::Items;
+pub use gemm::{Factor, Products, gemm_c32, gemm_c64, gemm_f32, gemm_f64};
 pub use quality::{Planes, departure_from_orthonormal, relative_residual};
 pub use solver::{syev_c32, syev_c64, syev_f32, syev_f64};
 pub use steqr::Shift;

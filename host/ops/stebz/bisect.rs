@@ -118,7 +118,6 @@ pub(crate) const fn workspace_bytes(_: Dtype, _: usize, _: usize) -> usize {
 
 /// Enqueues the solve of arrays that may be parts of a workspace, as a step of another operation: `d` and `e` as `shape`
 /// has them are read, `w` takes n values an item without gaps, `status` one word an item. `w` may be none of the others.
-#[cfg_attr(not(all(test, feature = "simt")), expect(dead_code, reason = "for syev's family `blocked`"))]
 pub(crate) fn enqueue<T: KernelReal>(
     queue: &Queue,
     shape: &Shape,

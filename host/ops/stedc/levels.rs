@@ -29,6 +29,17 @@ fn rows(dtype: Dtype, params: &Params) -> u32 {
     }
 }
 
+/// Whether a matrix of this order can be solved on the target.
+pub(crate) fn fits(dtype: Dtype, n: usize, target: &Target) -> std::result::Result<(), String> {
+    tiles::can_run(n, target, 1 << 20)?;
+    let needed = stedc_deflate::shared_bytes(n, dtype.bytes());
+    let most = target.limits().map_or(0, |limits| limits.shared_bytes_per_block);
+    if tree::levels(n) > 0 && needed > most {
+        return Err(format!("needs {needed} bytes of shared memory a block, the device gives {most}"));
+    }
+    Ok(())
+}
+
 impl Family for Levels {
     fn name(&self) -> &'static str {
         "levels"
@@ -40,17 +51,11 @@ impl Family for Levels {
         params: &Params,
         target: &Target,
     ) -> std::result::Result<(), String> {
-        tiles::can_run(problem.n, target, 1 << 20)?;
         let known: &[u32] = if problem.dtype == Dtype::F32 { &[2, 4, 8] } else { &[2, 4] };
         if !known.contains(&rows(problem.dtype, params)) {
             return Err("rows is 0 (as many as there are), 2, 4 or, in f32, 8".to_owned());
         }
-        let needed = stedc_deflate::shared_bytes(problem.n, problem.dtype.bytes());
-        let most = target.limits().map_or(0, |limits| limits.shared_bytes_per_block);
-        if tree::levels(problem.n) > 0 && needed > most {
-            return Err(format!("needs {needed} bytes of shared memory a block, the device gives {most}"));
-        }
-        Ok(())
+        fits(problem.dtype, problem.n, target)
     }
 
     fn plan(&self, problem: &Problem, params: &Params, _: &Target) -> Result<Plan> {
@@ -111,7 +116,6 @@ pub(crate) enum Signs {
     /// The component of largest modulus, the first of equal ones, is positive.
     Fixed,
     /// As they come: one pass over the vectors less.
-    #[cfg_attr(not(all(test, feature = "simt")), expect(dead_code, reason = "for syev's family `blocked`"))]
     Free,
 }
 
