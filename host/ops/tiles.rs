@@ -23,10 +23,16 @@ impl<T> KernelScalar for T where
 
 /// A real type of host and device.
 pub(crate) trait KernelReal:
-    DeviceElement + cuda_std::math::Real + cuda_std::scalar::Scalar<Real = Self>
+    DeviceElement + cuda_std::math::Real + cuda_std::scalar::Scalar<Real = Self> + kernels_stedc::units::Units
 {
 }
-impl<T: DeviceElement + cuda_std::math::Real + cuda_std::scalar::Scalar<Real = T>> KernelReal for T {}
+impl<T> KernelReal for T where
+    T: DeviceElement
+        + cuda_std::math::Real
+        + cuda_std::scalar::Scalar<Real = T>
+        + kernels_stedc::units::Units
+{
+}
 
 /// A batch of matrices, column-major, anywhere in a device's memory.
 #[derive(Clone, Copy)]

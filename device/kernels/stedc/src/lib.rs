@@ -13,6 +13,7 @@
 //! | [`stedc_values`], [`stedc_vectors`] | scale, statuses, signs |
 //! | [`tree`], [`fields`] | where things lie |
 //! | [`secular`], `deflate` | the numerics of a root and of deflation |
+//! | [`units`] | multiply-adds, or the tensor cores |
 // Index loops: an iterator by value would put a register array into local memory.
 #![allow(clippy::needless_range_loop)]
 
@@ -29,6 +30,7 @@ pub mod stedc_values;
 pub mod stedc_vectors;
 pub mod stedc_weights;
 pub mod tree;
+pub mod units;
 
 /// All kernels of this crate.
 #[cfg(not(target_os = "cuda"))]

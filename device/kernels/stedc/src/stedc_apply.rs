@@ -2,34 +2,18 @@
 
 use crate::fields::{Fields, ROTATED, RealField, WordField};
 use crate::tree::{Kept, Node};
+use crate::units::{SLAB, Units, WIDTH, pitch};
 use cuda_std::prelude::*;
 
-/// Threads a block: 16 by 16.
+pub use crate::units::{COLUMNS, tile_rows};
+
+/// Threads a block.
 pub const THREADS: u32 = 256;
-
-/// Columns of a block's tile.
-pub const COLUMNS: u32 = 64;
-
-/// Slots that the block takes at a time.
-const SLAB: u32 = 16;
-
-/// Columns a thread.
-const WIDTH: usize = 4;
-
-/// Rows of a block's tile, `rows` rows a thread.
-pub const fn tile_rows(rows: usize) -> u32 {
-    16 * rows as u32
-}
 
 /// Bytes of shared memory of a block.
 pub const fn shared_bytes(rows: usize, real_bytes: usize) -> usize {
-    SLAB as usize * (tile_rows(rows) + COLUMNS) as usize * real_bytes
-}
-
-/// Rows or columns of a thread that lie side by side: what one load of 16 bytes takes, or all of them.
-const fn together(count: usize, real_bytes: usize) -> usize {
-    let wide = 16 / real_bytes;
-    if count < wide { count } else { wide }
+    let lines = pitch(tile_rows(rows), real_bytes) + pitch(COLUMNS, real_bytes);
+    (SLAB * lines) as usize * real_bytes
 }
 
 /// Multiplies the children's vectors by the secular equation's, which are never stored.
@@ -41,7 +25,7 @@ const fn together(count: usize, real_bytes: usize) -> usize {
 ///
 /// # Lanes
 /// `2 row_tiles column_tiles` blocks a node: the halves of a node take turns, then tiles of rows, then of columns. A thread
-/// holds `ROWS` rows by 4 columns of a tile of `16 ROWS` by 64.
+/// holds `4 ROWS` sums of a tile of `16 ROWS` by 64, as the type's [`Units`] have it.
 ///
 /// # Shared memory
 /// [`shared_bytes`]: 16 columns of the children's vectors, and 16 rows of those of the secular equation.
@@ -50,8 +34,9 @@ const fn together(count: usize, real_bytes: usize) -> usize {
 /// Two block barriers for every 16 slots.
 ///
 /// # Numerics
-/// Component `i` of vector `j` is `z_i / ((d_i - origin_j) - tau_j)` over its norm. The top half of the node takes the
-/// slots that have one, the bottom half those that have one.
+/// Component `i` of vector `j` is `z_i / ((d_i - origin_j) - tau_j)`; sums are multiplied by its reciprocal norm. The top half of the node takes the
+/// slots that have one, the bottom half those that have one. f64 runs on the tensor cores, which round sums of products
+/// as they do.
 ///
 /// # Safety
 /// The views cover the items; the launch gives the blocks and [`shared_bytes`].
@@ -62,7 +47,7 @@ const fn together(count: usize, real_bytes: usize) -> usize {
     group(T = [f32, f64], ROWS = [2, 4], launch_bounds(256, 2)),
     group(T = [f32], ROWS = [8], launch_bounds(256, 2))
 )]
-pub unsafe fn stedc_apply<T: Real, const ROWS: usize>(
+pub unsafe fn stedc_apply<T: Units, const ROWS: usize>(
     vectors: Global<T>,
     merged: GlobalMut<T>,
     reals: GlobalMut<T>,
@@ -133,23 +118,14 @@ struct ApplyTile<T> {
     merged_ld: u32,
 }
 
-/// A thread's share of the next slab.
-#[derive(Clone, Copy)]
-struct Ahead<T, const ROWS: usize> {
-    vectors: [T; ROWS],
-    secular: [T; WIDTH],
-}
-
 /// The root of a thread's column of the secular vectors.
 #[derive(Clone, Copy)]
 struct Column<T> {
     origin: T,
     tau: T,
-    /// The reciprocal norm; 0 where there is no such root.
-    norm: T,
 }
 
-impl<T: Real> ApplyTile<T> {
+impl<T: Units> ApplyTile<T> {
     /// Where a column of the node's vectors begins.
     #[inline(always)]
     fn place(self, rank: u32) -> usize {
@@ -161,53 +137,46 @@ impl<T: Real> ApplyTile<T> {
     fn multiply<const ROWS: usize>(self, poles: u32) {
         let counts = self.fields.counts(self.node);
         let (from, to) = if self.half == 0 { (0, counts.with_top) } else { (counts.top, poles) };
-        let tile_rows = tile_rows(ROWS);
+        let (rows, columns) = (pitch(tile_rows(ROWS), size_of::<T>()), pitch(COLUMNS, size_of::<T>()));
         // SAFETY: the launch gives shared_bytes(ROWS); the two parts are disjoint and aligned to 16 bytes.
         let (left, right) = unsafe {
-            let elements = (SLAB * tile_rows) as usize;
+            let elements = (SLAB * rows) as usize;
             (
                 dynamic_shared_mem::<T>(0, elements),
-                dynamic_shared_mem::<T>(elements * size_of::<T>(), (SLAB * COLUMNS) as usize),
+                dynamic_shared_mem::<T>(elements * size_of::<T>(), (SLAB * columns) as usize),
             )
         };
         let thread = thread::thread_idx_x();
         let column = self.column(self.first_column + thread % COLUMNS, poles);
-        let (x, y) = (thread % 16, thread / 16);
         let mut sums = [[T::ZERO; ROWS]; WIDTH];
-        let mut ahead = self.fetch::<ROWS>(from, to, column);
+        let mut ahead = self.fetch::<ROWS>(from, to);
         let mut slot = from;
         while slot < to {
             for r in 0..ROWS {
-                left.set(thread + THREADS * r as u32, ahead.vectors[r]);
+                let element = thread + THREADS * r as u32;
+                let (row, s) = (element % tile_rows(ROWS), element / tile_rows(ROWS));
+                left.set(s * rows + row, ahead[r]);
             }
-            for c in 0..WIDTH {
-                right.set(thread + THREADS * c as u32, ahead.secular[c]);
-            }
+            self.fill_secular(right, slot, to, column);
             thread::sync_threads();
             slot += SLAB;
             if slot < to {
-                ahead = self.fetch::<ROWS>(slot, to, column);
+                ahead = self.fetch::<ROWS>(slot, to);
             }
-            for s in 0..SLAB {
-                let a = load::<T, ROWS>(left.at(s * tile_rows), x);
-                let b = load::<T, WIDTH>(right.at(s * COLUMNS), y);
-                for c in 0..WIDTH {
-                    for r in 0..ROWS {
-                        sums[c][r] = a[r].mul_add(b[c], sums[c][r]);
-                    }
-                }
-            }
+            T::accumulate::<ROWS>(left, right, &mut sums);
             thread::sync_threads();
         }
         let ranks = self.fields.words(WordField::Rank, self.node);
+        let norms = self.fields.reals(RealField::Norm, self.node);
         for c in 0..WIDTH {
-            let j = self.first_column + spread::<WIDTH>(size_of::<T>(), c, y);
+            let j = self.first_column + T::column(c);
             if j < poles {
                 let merged = self.merged.at(self.place(ranks.get(j as usize)));
+                let norm = norms.get(j as usize);
                 for r in 0..ROWS {
-                    let row = spread::<ROWS>(size_of::<T>(), r, x);
+                    let row = T::row::<ROWS>(r);
                     if row < self.rows {
-                        merged.set(row as usize, sums[c][r]);
+                        merged.set(row as usize, sums[c][r] * norm);
                     }
                 }
             }
@@ -219,40 +188,48 @@ impl<T: Real> ApplyTile<T> {
     fn column(self, j: u32, poles: u32) -> Column<T> {
         if j >= poles {
             // Far from every pole, so that nothing is infinite.
-            return Column { origin: T::MAX, tau: T::ZERO, norm: T::ZERO };
+            return Column { origin: T::MAX, tau: T::ZERO };
         }
         let from = |field| self.fields.reals(field, self.node).get(j as usize);
-        Column { origin: from(RealField::Origin), tau: from(RealField::Tau), norm: from(RealField::Norm) }
+        Column { origin: from(RealField::Origin), tau: from(RealField::Tau) }
     }
 
-    /// Loads this thread's share of the slots from `slot` on, and computes that of the secular vectors.
+    /// Loads this thread's share of the children's columns of the slots from `slot` on.
     #[inline(always)]
-    fn fetch<const ROWS: usize>(self, slot: u32, to: u32, column: Column<T>) -> Ahead<T, ROWS> {
+    fn fetch<const ROWS: usize>(self, slot: u32, to: u32) -> [T; ROWS] {
         let thread = thread::thread_idx_x();
-        let columns =
-            self.fields.words(if self.half == 0 { WordField::Top } else { WordField::Bottom }, self.node);
-        let (poles, weights) = (
-            self.fields.reals(RealField::SlotPole, self.node),
-            self.fields.reals(RealField::SlotWeight, self.node),
-        );
-        let mut ahead = Ahead { vectors: [T::ZERO; ROWS], secular: [T::ZERO; WIDTH] };
+        let half = if self.half == 0 { WordField::Top } else { WordField::Bottom };
+        let columns = self.fields.words(half, self.node);
+        let mut ahead = [T::ZERO; ROWS];
         for r in 0..ROWS {
             let element = thread + THREADS * r as u32;
             let (row, s) = (element % tile_rows(ROWS), slot + element / tile_rows(ROWS));
             if s < to && row < self.rows {
                 let column = columns.get(s as usize) as usize;
-                ahead.vectors[r] = self.vectors.get(column * self.ld as usize + row as usize);
-            }
-        }
-        for c in 0..WIDTH {
-            let s = slot + (thread + THREADS * c as u32) / COLUMNS;
-            if s < to {
-                let (pole, weight) = (poles.get(s as usize), weights.get(s as usize));
-                let inverse = ((pole - column.origin) - column.tau).recip_approx();
-                ahead.secular[c] = weight * inverse * column.norm;
+                ahead[r] = self.vectors.get(column * self.ld as usize + row as usize);
             }
         }
         ahead
+    }
+
+    /// Computes this thread's share of the secular vectors for the slots from `slot` on: here, for the registers that the
+    /// product needs.
+    #[inline(always)]
+    fn fill_secular(self, right: Shared<T>, slot: u32, to: u32, column: Column<T>) {
+        let thread = thread::thread_idx_x();
+        let poles = self.fields.reals(RealField::SlotPole, self.node);
+        let weights = self.fields.reals(RealField::SlotWeight, self.node);
+        for c in 0..WIDTH {
+            let element = thread + THREADS * c as u32;
+            let (s, j) = (element / COLUMNS, element % COLUMNS);
+            let mut component = T::ZERO;
+            if slot + s < to {
+                let at = (slot + s) as usize;
+                let inverse = ((poles.get(at) - column.origin) - column.tau).recip_approx();
+                component = weights.get(at) * inverse;
+            }
+            right.set(s * pitch(COLUMNS, size_of::<T>()) + j, component);
+        }
     }
 
     /// The tile's columns that belong to deflated values, a warp a column.
@@ -279,35 +256,4 @@ impl<T: Real> ApplyTile<T> {
             j += THREADS / 32;
         }
     }
-}
-
-/// Row or column of element `i` of `N` of lane `x` of 16: neighbours as far as one load goes, so that the lanes' loads
-/// meet different banks.
-#[inline(always)]
-fn spread<const N: usize>(real_bytes: usize, i: usize, x: u32) -> u32 {
-    let side = together(N, real_bytes);
-    ((i / side) * 16 * side + i % side) as u32 + x * side as u32
-}
-
-/// The `N` elements of lane `x`, as [`spread`] has them.
-#[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
-fn load<T: Real, const N: usize>(row: Shared<T>, x: u32) -> [T; N] {
-    let mut elements = [T::ZERO; N];
-    let side = together(N, size_of::<T>());
-    for start in (0..N).step_by(side) {
-        let at = spread::<N>(size_of::<T>(), start, x);
-        if side == 4 {
-            let four = row.get_array::<4>(at);
-            for i in 0..4 {
-                elements[(start + i) % N] = four[i];
-            }
-        } else {
-            let two: [T; 2] = row.as_pairs().get(at / 2).into();
-            for i in 0..2 {
-                elements[(start + i) % N] = two[i];
-            }
-        }
-    }
-    elements
 }
