@@ -69,7 +69,8 @@ fn a_bench_of_products_has_sizes_and_operations() {
     }
     let ops: Vec<&str> = rows.iter().map(|row| row["jobz"].as_str().unwrap()).collect();
     assert_eq!(ops, ["nn", "ct", "nn", "ct"]);
-    let counted = lab.run("bench gemm --device simt --n 9 --batch 2 --routes native --json s.jsonl").ok().stdout;
+    let counted =
+        lab.run("bench gemm --device simt --n 9 --batch 2 --routes native --json s.jsonl").ok().stdout;
     assert!(counted.contains("reg:128x32x32") && counted.contains("bank conflicts"), "{counted}");
     assert!(lines(&lab, "s.jsonl").iter().all(|row| row["error"].is_null()), "{counted}");
     lab.run("bench gemm --device cpu --n 4 --ops nx").refused("two letters of n, t and c");
