@@ -68,6 +68,16 @@ fn a_matrix_product_does_not_go_into_both_arms() {
 }
 
 #[test]
+fn a_kernel_can_have_code_for_one_architecture() {
+    let built = built();
+    for (arch, own, other) in [(Arch::SM_80, "80001", "90001"), (Arch::SM_90, "90001", "80001")] {
+        let ptx = text(&built, "fixture_kernels", arch);
+        let body = body(&ptx, "by_arch").join("\n");
+        assert!(body.contains(own) && !body.contains(other), "{arch}: {body}");
+    }
+}
+
+#[test]
 fn shared_memory_bounds_and_modules() {
     let built = built();
     let ptx = text(&built, "reverse_f32", Arch::SM_90);

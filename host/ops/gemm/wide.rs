@@ -3,7 +3,7 @@
 
 use kernels_gemm::gemm_wide::gemm_wide;
 use kernels_gemm::gemm_wide_mma::gemm_wide_mma;
-use kernels_gemm::shape::{mma_shared_bytes, mma_warps, reg_shared_bytes, reg_threads};
+use kernels_gemm::shape::{mma_shared_bytes, mma_warps, reg_shared_bytes, reg_threads, wide_shared_bytes};
 
 use super::Problem;
 use super::family::{Family, Operands, Plan};
@@ -36,7 +36,8 @@ fn tile(problem: &Problem, params: &Params) -> [u32; 3] {
 fn shared_bytes(dtype: Dtype, [m, n, k]: [u32; 3]) -> usize {
     match dtype.real() {
         Dtype::F64 => mma_shared_bytes(m, n, k, dtype.bytes()),
-        _ => reg_shared_bytes(m, n, k, dtype.bytes()),
+        // The largest of what runs: `gemm_reg` takes what is not aligned.
+        _ => wide_shared_bytes(m, n, k, dtype.bytes()).max(reg_shared_bytes(m, n, k, dtype.bytes())),
     }
 }
 
@@ -85,7 +86,7 @@ fn run<T: KernelScalar>(queue: &Queue, problem: &Problem, tile: [u32; 3], views:
     }
     let [m, n, k] = tile;
     let (tiles_m, tiles_n) = tiles(problem, m, n);
-    let shape = (reg_threads(m, n, size_of::<T>()), reg_shared_bytes(m, n, k, size_of::<T>()));
+    let shape = (reg_threads(m, n, size_of::<T>()), wide_shared_bytes(m, n, k, size_of::<T>()));
     let (x, y) = (tiles_m as u32, tiles_n as u32);
     in_parts(queue, views, ((tiles_m * tiles_n) as usize, 1), shape, |v| match m {
         64 => pack!(gemm_wide::<T, 64, 64, 16>(v, x, y)),

@@ -2,7 +2,7 @@
 
 use crate::gemm_reg::{Buffers, micro};
 use crate::operand::{Place, Side, Target};
-use crate::shape::{self, COLUMNS, ROWS, STAGED, reg_threads};
+use crate::shape::{self, COLUMNS, ROWS, STAGED, reg_threads, wide_line};
 use crate::stage::Staging;
 use cuda_std::prelude::*;
 
@@ -15,7 +15,7 @@ use cuda_std::prelude::*;
 /// As `gemm_reg`.
 ///
 /// # Shared memory
-/// As `gemm_reg`.
+/// As `gemm_reg`, with longer lines (`shape::wide_shared_bytes`).
 ///
 /// # Synchronisation
 /// One block barrier for K of k, met by all threads: while one buffer is used, the other one is filled by loads that
@@ -62,7 +62,7 @@ pub unsafe fn gemm_wide<T: Scalar, const M: u32, const N: u32, const K: u32>(
         .from(place.row, place.column);
 
     let (threads, rank) = (const { reg_threads(M, N, size_of::<T>()) }, thread::thread_idx_x());
-    let buffers = Buffers::<T>::new(M, N, K);
+    let buffers = Buffers::<T>::of_lines(wide_line(M), wide_line(N), K);
     let mut stage_a = Staging::wide(left, k, M, K, threads, rank);
     let mut stage_b = Staging::wide(right, k, N, K, threads, rank);
     let micro = micro::<T>(M, const { shape::micro(M, N, size_of::<T>()) }, rank);

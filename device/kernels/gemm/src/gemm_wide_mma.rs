@@ -164,10 +164,10 @@ impl WarpPart {
     ) {
         for i in from..to {
             let row = self.row + 16 * i as u32 + self.group;
-            let (mut left_re, mut left_im, mut left_minus) = ([0.0; 8], [0.0; 8], [0.0; 8]);
+            let (mut left_re, mut left_im) = ([0.0; 8], [0.0; 8]);
             for e in 0..8 {
                 let x = a.get(row + 8 * (e as u32 % 2), self.within + 4 * (e as u32 / 2));
-                (left_re[e], left_im[e], left_minus[e]) = (x.re(), x.im(), -x.im());
+                (left_re[e], left_im[e]) = (x.re(), x.im());
             }
             for j in 0..self.tiles_n {
                 let column = self.column + 8 * j as u32 + self.group;
@@ -178,7 +178,7 @@ impl WarpPart {
                 }
                 re[i][j] = product_16x8x16(left_re, right_re, re[i][j]);
                 if T::COMPLEX {
-                    re[i][j] = product_16x8x16(left_minus, right_im, re[i][j]);
+                    re[i][j] = product_16x8x16(left_im, right_im.map(|x| -x), re[i][j]);
                     im[i][j] = product_16x8x16(left_re, right_im, im[i][j]);
                     im[i][j] = product_16x8x16(left_im, right_re, im[i][j]);
                 }

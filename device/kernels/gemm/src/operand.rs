@@ -63,7 +63,9 @@ impl<T: Scalar> Side<T> {
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
     pub fn at(self, at: usize) -> T {
-        self.conjugated(self.view.get(at))
+        // Elements of 16 bytes lie at multiples of them.
+        let x = if T::LANES == 1 { self.view.get_vector(at).as_ref()[0] } else { self.view.get(at) };
+        self.conjugated(x)
     }
 
     /// The 16 bytes from there on, by one load.
@@ -129,6 +131,9 @@ impl<T: Scalar> Target<T> {
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
     pub fn put<const READ: bool>(self, row: u32, column: u32, sum: T) {
+        if T::LANES == 1 {
+            return self.put_vector::<READ>(row, column, sum.splat());
+        }
         if row < self.rows && column < self.columns {
             let at = column as usize * self.ld + row as usize;
             let old = if READ { self.view.get(at) } else { T::ZERO };

@@ -41,6 +41,16 @@ pub const fn reg_shared_bytes(m: u32, n: u32, k: u32, bytes: usize) -> usize {
     (2 * k * (line(m, bytes) + line(n, bytes))) as usize * bytes
 }
 
+/// Elements of one line in shared memory of `gemm_wide`: two threads that store along k meet in no bank.
+pub const fn wide_line(rows: u32) -> u32 {
+    rows + 4
+}
+
+/// Bytes of shared memory of a block of `gemm_wide`.
+pub const fn wide_shared_bytes(m: u32, n: u32, k: u32, bytes: usize) -> usize {
+    (2 * k * (wide_line(m) + wide_line(n))) as usize * bytes
+}
+
 /// Warps along the rows and along the columns of a block on the tensor cores: of 64 x 64 or 128 x 128 elements, real or
 /// complex.
 pub const fn mma_warps(m: u32, complex: bool) -> (u32, u32) {

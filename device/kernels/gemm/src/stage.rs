@@ -41,7 +41,8 @@ impl<T: Scalar> Lines<T> {
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
     pub fn get(self, row: u32, k: u32) -> T {
-        self.shared.get(k * self.line + row)
+        let at = k * self.line + row;
+        if T::LANES == 1 { self.shared.get_vector(at).as_ref()[0] } else { self.shared.get(at) }
     }
 
     /// 16 bytes of rows at depth `k`.
@@ -54,7 +55,8 @@ impl<T: Scalar> Lines<T> {
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
     fn set(self, row: u32, k: u32, x: T) {
-        self.shared.set(k * self.line + row, x);
+        let at = k * self.line + row;
+        if T::LANES == 1 { self.shared.set_vector(at, x.splat()) } else { self.shared.set(at, x) }
     }
 }
 
@@ -67,8 +69,8 @@ pub struct Staging<T> {
     left: u32,
     depth: u32,
     passes: usize,
-    /// Elements of a pass: 1, or those of 16 bytes.
-    lanes: u32,
+    /// Whether a pass moves 16 bytes; else one element.
+    wide: bool,
     /// Row and depth of the first element, and the distance of the passes.
     row: u32,
     k: u32,
@@ -90,36 +92,47 @@ impl<T: Scalar> Staging<T> {
     /// `rows` and `depth` at most `threads`.
     #[inline(always)]
     pub fn new(side: Side<T>, k: u32, rows: u32, depth: u32, threads: u32, rank: u32) -> Self {
-        Self::of_lanes(side, k, (rows, depth), threads, rank, 1)
+        Self::of_runs(side, k, (rows, depth), threads, rank, (false, depth))
     }
 
     /// By 16 bytes: the side's lines and items begin at multiples of 16 bytes, and its lines hold a multiple of that.
+    /// Threads that follow each other along k are as few as cover the rows, since their stores meet in the banks.
     #[inline(always)]
     pub fn wide(side: Side<T>, k: u32, rows: u32, depth: u32, threads: u32, rank: u32) -> Self {
-        Self::of_lanes(side, k, (rows, depth), threads, rank, T::LANES as u32)
+        Self::of_runs(side, k, (rows, depth), threads, rank, (true, threads / rows))
     }
 
+    /// `width` threads follow each other along k, where memory does.
     #[inline(always)]
-    fn of_lanes(
+    fn of_runs(
         side: Side<T>,
         k: u32,
         (rows, depth): (u32, u32),
         threads: u32,
         rank: u32,
-        lanes: u32,
+        (wide, width): (bool, u32),
     ) -> Self {
+        let lanes = if wide { T::LANES as u32 } else { 1 };
         let along_rows = Step { rows: 0, depth: threads / (rows / lanes) };
-        let along_k = Step { rows: threads / (depth / lanes), depth: 0 };
-        let (width, step) = if side.along_k { (depth / lanes, along_k) } else { (rows / lanes, along_rows) };
+        let along_k = if width * lanes < depth {
+            Step { rows: 0, depth: width * lanes }
+        } else {
+            Step { rows: threads / width, depth: 0 }
+        };
+        let (width, step) = if side.along_k { (width, along_k) } else { (rows / lanes, along_rows) };
         let (fast, slow) = (rank % width * lanes, rank / width);
         let (row, first) = if side.along_k { (slow, fast) } else { (fast, slow) };
-        let distance = if side.along_k { step.rows } else { step.depth } as usize * side.ld;
+        let distance = if side.along_k {
+            step.rows as usize * side.ld + step.depth as usize
+        } else {
+            step.depth as usize * side.ld
+        };
         Staging {
             side: side.moved(row, first),
             left: k,
             depth,
             passes: (rows * depth / (threads * lanes)) as usize,
-            lanes,
+            wide,
             row,
             k: first,
             along_rows,
@@ -132,20 +145,18 @@ impl<T: Scalar> Staging<T> {
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
     pub fn load(&mut self, held: &mut [T; STAGED]) {
-        let Staging { side, lanes, .. } = *self;
+        let Staging { side, .. } = *self;
         let by = if side.along_k { self.along_k } else { self.along_rows };
         for pass in 0..self.passes {
-            let (at, pass) = (pass * self.step, pass as u32);
-            let (row, k) = (self.row + pass * by.rows, self.k + pass * by.depth);
-            let first = (pass * lanes) as usize;
-            let inside = row < side.rows && k < self.left;
-            if lanes == 1 {
-                held[first] = if inside { side.at(at) } else { T::ZERO };
-            } else {
+            let (row, k) = (self.row + pass as u32 * by.rows, self.k + pass as u32 * by.depth);
+            let (at, inside) = (pass * self.step, row < side.rows && k < self.left);
+            if self.wide {
                 let vector = if inside { side.vector_at(at) } else { T::ZERO.splat() };
                 for lane in 0..T::LANES {
-                    held[first + lane] = vector.as_ref()[lane];
+                    held[pass * T::LANES + lane] = vector.as_ref()[lane];
                 }
+            } else {
+                held[pass] = if inside { side.at(at) } else { T::ZERO };
             }
         }
         self.side = side.moved(0, self.depth);
@@ -169,17 +180,17 @@ impl<T: Scalar> Staging<T> {
     fn store_by(&self, lines: Lines<T>, held: &[T; STAGED], by: Step, along_k: bool) {
         let lines = lines.at(self.row, self.k);
         for pass in 0..self.passes {
-            let first = pass * self.lanes as usize;
             let (row, k) = (pass as u32 * by.rows, pass as u32 * by.depth);
-            if along_k || self.lanes == 1 {
-                for lane in 0..self.lanes {
-                    let k = if along_k { k + lane } else { k };
-                    lines.set(row, k, held[first + lane as usize]);
+            if !self.wide {
+                lines.set(row, k, held[pass]);
+            } else if along_k {
+                for lane in 0..T::LANES {
+                    lines.set(row, k + lane as u32, held[pass * T::LANES + lane]);
                 }
             } else {
                 let mut vector = T::ZERO.splat();
                 for lane in 0..T::LANES {
-                    vector.as_mut()[lane] = held[first + lane];
+                    vector.as_mut()[lane] = held[pass * T::LANES + lane];
                 }
                 lines.shared.set_vector(k * lines.line + row, vector);
             }
