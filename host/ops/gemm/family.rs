@@ -59,6 +59,8 @@ pub(crate) struct Arrays<'a, T> {
 
 /// Where the items of a matrix lie in the device's memory.
 #[derive(Clone, Copy, Debug)]
+// The CPU has slices, and needs no addresses.
+#[cfg_attr(not(feature = "kernels"), allow(dead_code))]
 pub(crate) struct Place {
     /// Address of the first element of the first item.
     pub(crate) addr: u64,
