@@ -6,16 +6,16 @@ fn main() {
     if cuda_builder::act_as_linker() {
         return;
     }
-    let mut crates = vec![
+    cuda_builder::embed(&[
         "device/kernels/tridiag",
         "device/kernels/small_syev",
         "device/kernels/block_syev",
         "device/kernels/gemm",
-    ];
-    if cfg!(feature = "vendor") {
-        crates.push("device/kernels/vendor");
-    }
-    cuda_builder::embed(&crates);
+        "device/kernels/stebz",
+        "device/kernels/stedc",
+        "device/kernels/panel",
+        "device/kernels/pack",
+    ]);
 }
 
 #[cfg(not(feature = "cuda"))]

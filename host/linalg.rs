@@ -1,11 +1,13 @@
 //! Whole jobs on host matrices: upload, solve, download.
 
+mod method;
 mod parts;
 mod product;
 mod tridiagonal;
 
+pub use method::Method;
 pub use product::{Matmul, MatmulOptions, matmul, matmul_with};
-pub use tridiagonal::{EighTridiagonalOptions, eigh_tridiagonal, eigh_tridiagonal_with};
+pub use tridiagonal::{EighTridiagonalOptions, decide_tridiagonal, eigh_tridiagonal, eigh_tridiagonal_with};
 
 use crate::batch::{Batch, BatchRef, Layout};
 use crate::error::Result;

@@ -11,7 +11,7 @@ mod kernels;
 use std::collections::BTreeSet;
 
 use batchlas::Queue;
-use kernels::{BLOCK_SYEV, Crate, GEMM, SMALL_SYEV, TRIDIAG, VENDOR, same};
+use kernels::{BLOCK_SYEV, Crate, GEMM, PACK, PANEL, SMALL_SYEV, STEBZ, STEDC, TRIDIAG, same};
 
 /// Runs a crate with three seeds: no finding, every entry launched, the same bits.
 fn covers(krate: &Crate) {
@@ -51,19 +51,35 @@ fn kernels_of_gemm() {
 }
 
 #[test]
+fn kernels_of_stebz() {
+    covers(&STEBZ);
+}
+
+#[test]
+fn kernels_of_stedc() {
+    covers(&STEDC);
+}
+
+#[test]
 fn kernels_of_tridiag() {
     covers(&TRIDIAG);
 }
 
 #[test]
-fn kernels_of_vendor() {
-    covers(&VENDOR);
+fn kernels_of_pack() {
+    covers(&PACK);
+}
+
+#[test]
+fn kernels_of_panel() {
+    covers(&PANEL);
 }
 
 #[test]
 fn no_kernel_crate_is_forgotten() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("device/kernels");
-    let here = [&BLOCK_SYEV, &GEMM, &SMALL_SYEV, &TRIDIAG, &VENDOR].map(|krate| krate.folder);
+    let here =
+        [&BLOCK_SYEV, &GEMM, &PACK, &PANEL, &SMALL_SYEV, &STEBZ, &STEDC, &TRIDIAG].map(|krate| krate.folder);
     for entry in std::fs::read_dir(folder).expect("device/kernels").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let is_crate = entry.path().join("Cargo.toml").is_file();

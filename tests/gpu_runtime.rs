@@ -151,7 +151,7 @@ static BROKEN: &[EmbeddedModule] = &[EmbeddedModule {
     name: "gpu_runtime_broken",
     krate: "tests",
     arch: 50,
-    ptx: ".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry broken() { no_such_op; ret; }\n",
+    ptx: b".version 7.0\n.target sm_50\n.address_size 64\n.visible .entry broken() { no_such_op; ret; }\n",
     cubin: None,
     entries: &["broken"],
     resources: &[],
@@ -181,13 +181,9 @@ fn the_drivers_compiler_is_heard() {
 #[cfg(feature = "simt")]
 #[test]
 fn a_gpu_gives_the_executors_results() {
-    use kernels::{BLOCK_SYEV, GEMM, SMALL_SYEV, TRIDIAG, VENDOR, same};
+    use kernels::{BLOCK_SYEV, GEMM, PACK, PANEL, SMALL_SYEV, STEBZ, STEDC, TRIDIAG, same};
     let Some(gpu) = gpu() else { return };
-    let mut crates = vec![&BLOCK_SYEV, &GEMM, &SMALL_SYEV, &TRIDIAG];
-    if cfg!(feature = "vendor") {
-        crates.push(&VENDOR);
-    }
-    for krate in crates {
+    for krate in [&BLOCK_SYEV, &GEMM, &PACK, &PANEL, &SMALL_SYEV, &STEBZ, &STEDC, &TRIDIAG] {
         let executor = Queue::simt(simt::DEFAULT_SEED);
         let (here, there) = ((krate.drive)(&gpu), (krate.drive)(&executor));
         for (on_gpu, on_executor) in here.iter().zip(&there) {

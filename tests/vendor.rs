@@ -74,12 +74,12 @@ fn element<T: Type>(a: &Batch<T>, uplo: Uplo, item: usize, i: usize, j: usize) -
 mod on_the_executor {
     use super::*;
     use cuda_std::launch::LaunchConfig;
-    use kernels_vendor::vendor_pack::vendor_pack;
-    use kernels_vendor::vendor_unpack::vendor_unpack;
+    use kernels_pack::syev_pack::syev_pack;
+    use kernels_pack::syev_unpack::syev_unpack;
 
     fn packs<T: Type>(n: usize, uplo: Uplo) {
         let queue = Queue::simt(n as u64);
-        let (batch, threads) = (3, kernels_vendor::threads(n as u32));
+        let (batch, threads) = (3, kernels_pack::threads(n as u32));
         let mut host = matrices::<T>(n, batch, uplo);
         let scale_down = 2.0_f64.powi(-40);
         for item in host.as_mut_slice().iter_mut() {
@@ -93,7 +93,7 @@ mod on_the_executor {
         let mut packed = queue.alloc::<T>(n * n * batch).unwrap();
         let mut scale = queue.alloc::<<T as Scalar>::Real>(batch).unwrap();
         let mut status = queue.alloc::<i32>(batch).unwrap();
-        let call = vendor_pack::call::<T>(
+        let call = syev_pack::call::<T>(
             a.buffer().view(),
             packed.view_mut(),
             scale.view_mut(),
@@ -104,7 +104,7 @@ mod on_the_executor {
             u32::from(uplo == Uplo::Upper),
         )
         .unwrap();
-        let shared = kernels_vendor::pack_shared_bytes(threads, size_of::<<T as Scalar>::Real>() as u32);
+        let shared = kernels_pack::pack_shared_bytes(threads, size_of::<<T as Scalar>::Real>() as u32);
         let config = LaunchConfig::new(batch as u32, threads).with_shared(shared);
         // SAFETY: the buffers hold the batch, and the executor ends the kernel before it returns.
         unsafe { queue.launch(config, &call) }.unwrap();
@@ -152,7 +152,7 @@ mod on_the_executor {
         let mut a = DeviceBatch::upload_as(&queue, &Batch::<T>::zeros(n, n, 3), layout).unwrap();
         let mut w = queue.upload(&vec![real(8.0); 3 * n]).unwrap();
         let mut status = queue.upload(&[0, -1, 0]).unwrap();
-        let call = vendor_unpack::call::<T, true>(
+        let call = syev_unpack::call::<T, true>(
             packed.view(),
             scale.view(),
             info.view(),
@@ -164,7 +164,7 @@ mod on_the_executor {
             layout.stride() as u64,
         )
         .unwrap();
-        let config = LaunchConfig::new(3, kernels_vendor::threads(n as u32));
+        let config = LaunchConfig::new(3, kernels_pack::threads(n as u32));
         // SAFETY: as above.
         unsafe { queue.launch(config, &call) }.unwrap();
 

@@ -1,5 +1,6 @@
 //! Kernel modules: what the build embedded, and what the driver has loaded.
 
+use std::borrow::Cow;
 use std::collections::HashMap;
 use std::ffi::{CString, c_void};
 use std::ptr;
@@ -25,9 +26,9 @@ pub struct EmbeddedModule {
     pub krate: &'static str,
     /// The architecture: 90 is `sm_90`.
     pub arch: u32,
-    /// PTX for it.
-    pub ptx: &'static str,
-    /// Machine code for it, where the build had an assembler.
+    /// PTX for it, as it is or as a zlib stream: see [`ptx`](Self::ptx()).
+    pub ptx: &'static [u8],
+    /// Machine code for it, where the build had an assembler, as it is or as a zlib stream.
     pub cubin: Option<&'static [u8]>,
     /// The kernels in it.
     pub entries: &'static [&'static str],
@@ -36,8 +37,41 @@ pub struct EmbeddedModule {
     pub resources: &'static [[u32; 5]],
 }
 
-// Without an assembler there is no cubin, and what aligns cubins is unused.
-#[allow(dead_code)]
+impl EmbeddedModule {
+    /// The PTX, unpacked.
+    ///
+    /// # Errors
+    /// [`Error::Build`] where the bytes are no text, or a broken stream.
+    pub fn ptx(&self) -> Result<Cow<'static, str>> {
+        let broken = |reason: String| Error::Build { module: self.name.to_owned(), reason };
+        match unpacked(self.ptx).map_err(|why| broken(format!("PTX: {why}")))? {
+            Cow::Borrowed(bytes) => {
+                std::str::from_utf8(bytes).map(Cow::Borrowed).map_err(|e| broken(e.to_string()))
+            }
+            Cow::Owned(bytes) => String::from_utf8(bytes).map(Cow::Owned).map_err(|e| broken(e.to_string())),
+        }
+    }
+
+    /// The machine code, unpacked, where there is any.
+    ///
+    /// # Errors
+    /// [`Error::Build`] for a broken stream.
+    pub fn cubin(&self) -> Result<Option<Cow<'static, [u8]>>> {
+        let broken = |why| Error::Build { module: self.name.to_owned(), reason: format!("cubin: {why}") };
+        self.cubin.map(unpacked).transpose().map_err(broken)
+    }
+}
+
+/// The first byte of a zlib stream with the usual window; neither PTX nor an ELF file begins with it.
+const ZLIB: u8 = 0x78;
+
+fn unpacked(bytes: &'static [u8]) -> std::result::Result<Cow<'static, [u8]>, String> {
+    if bytes.first() != Some(&ZLIB) {
+        return Ok(Cow::Borrowed(bytes));
+    }
+    miniz_oxide::inflate::decompress_to_vec_zlib(bytes).map(Cow::Owned).map_err(|e| e.to_string())
+}
+
 pub(super) mod embedded {
     use super::EmbeddedModule;
 
@@ -68,25 +102,25 @@ pub fn register_modules(modules: &'static [EmbeddedModule]) {
 
 /// What the driver is given for a module.
 #[derive(Clone, Copy, Debug)]
-struct Image {
-    arch: u32,
+struct Image<'a> {
+    row: &'a EmbeddedModule,
     code: Code,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Code {
-    Cubin(&'static [u8]),
-    Ptx(&'static str),
+    Cubin,
+    Ptx,
 }
 
 /// What to try for a module on an architecture, best first: machine code for
 /// it, then the newest PTX not above it.
-fn images(rows: &[EmbeddedModule], arch: Arch) -> Vec<Image> {
+fn images(rows: &[EmbeddedModule], arch: Arch) -> Vec<Image<'_>> {
     let mut rows: Vec<_> = rows.iter().filter(|row| row.arch <= arch.0).collect();
     rows.sort_by_key(|row| std::cmp::Reverse(row.arch));
-    let cubins = rows.iter().filter(|row| row.arch == arch.0).filter_map(|row| row.cubin);
-    let cubins = cubins.map(|bytes| Image { arch: arch.0, code: Code::Cubin(bytes) });
-    let newest = rows.first().map(|row| Image { arch: row.arch, code: Code::Ptx(row.ptx) });
+    let cubins = rows.iter().filter(|row| row.arch == arch.0 && row.cubin.is_some());
+    let cubins = cubins.map(|row| Image { row, code: Code::Cubin });
+    let newest = rows.first().map(|row| Image { row, code: Code::Ptx });
     cubins.chain(newest).collect()
 }
 
@@ -167,17 +201,26 @@ fn load_module(name: &str, rows: &[EmbeddedModule], arch: Arch) -> Result<CUmodu
     }))
 }
 
-fn load_image(image: Image) -> std::result::Result<CUmodule, String> {
-    let arch = Arch(image.arch);
+fn load_image(image: Image<'_>) -> std::result::Result<CUmodule, String> {
+    let (row, arch) = (image.row, Arch(image.row.arch));
     match image.code {
-        Code::Cubin(bytes) => {
+        Code::Cubin => {
+            let bytes = aligned(&row.cubin().map_err(|e| e.to_string())?.unwrap_or_default());
             load_data(bytes.as_ptr().cast()).map_err(|why| format!("cubin for {arch}: {why}"))
         }
-        Code::Ptx(text) => {
-            let text = CString::new(text).map_err(|_| format!("PTX for {arch} holds a zero byte"))?;
+        Code::Ptx => {
+            let text = CString::new(row.ptx().map_err(|e| e.to_string())?.into_owned())
+                .map_err(|_| format!("PTX for {arch} holds a zero byte"))?;
             load_data(text.as_ptr().cast()).map_err(|why| format!("PTX for {arch}: {why}"))
         }
     }
+}
+
+/// A copy on a boundary of 16 bytes, as the driver wants machine code.
+fn aligned(bytes: &[u8]) -> Vec<u128> {
+    let mut words = vec![0_u128; bytes.len().div_ceil(16)];
+    bytemuck::cast_slice_mut::<u128, u8>(&mut words)[..bytes.len()].copy_from_slice(bytes);
+    words
 }
 
 /// Gives an image to the driver: an ELF file, or text with a terminating zero.
@@ -277,7 +320,7 @@ mod tests {
             name: "scale_f32",
             krate: "tests",
             arch,
-            ptx: "// PTX",
+            ptx: b"// PTX",
             cubin,
             entries: &["scale_f32"],
             resources: &[],
@@ -286,7 +329,7 @@ mod tests {
 
     fn tried(rows: &[EmbeddedModule], arch: u32) -> Vec<(u32, bool)> {
         let images = images(rows, Arch(arch));
-        images.iter().map(|image| (image.arch, matches!(image.code, Code::Cubin(_)))).collect()
+        images.iter().map(|image| (image.row.arch, image.code == Code::Cubin)).collect()
     }
 
     #[test]
@@ -298,6 +341,18 @@ mod tests {
         assert_eq!(tried(&rows, 100), [(90, false)]);
         assert_eq!(tried(&rows, 75), []);
         assert_eq!(tried(&[row(80, None), row(90, None)], 90), [(90, false)]);
+    }
+
+    #[test]
+    fn code_is_unpacked_where_it_is_packed() {
+        let packed: &'static [u8] = miniz_oxide::deflate::compress_to_vec_zlib(b"// PTX", 6).leak();
+        let plain = row(80, Some(b"\x7fELF"));
+        let row = EmbeddedModule { ptx: packed, cubin: Some(packed), ..plain };
+        assert_eq!((&*row.ptx().unwrap(), &*plain.ptx().unwrap()), ("// PTX", "// PTX"));
+        assert_eq!(&*row.cubin().unwrap().unwrap(), b"// PTX");
+        assert_eq!(&*plain.cubin().unwrap().unwrap(), b"\x7fELF");
+        let broken = EmbeddedModule { ptx: &packed[..4], ..plain };
+        assert!(broken.ptx().unwrap_err().to_string().contains("scale_f32"));
     }
 
     #[test]
@@ -317,7 +372,11 @@ mod tests {
         let mut seen = std::collections::BTreeSet::new();
         for module in modules().unwrap() {
             assert!(seen.insert((module.name, module.arch)), "{} for sm_{} twice", module.name, module.arch);
-            assert!(!module.entries.is_empty() && module.ptx.contains(".version"), "{}", module.name);
+            assert!(
+                !module.entries.is_empty() && module.ptx().unwrap().contains(".version"),
+                "{}",
+                module.name
+            );
         }
     }
 }

@@ -1,12 +1,14 @@
 //! Whole jobs on tridiagonal matrices in host memory.
 
-use super::Eigh;
+use std::ops::Range;
+
 use super::parts::{Output, in_parts, or_cpu, part_items};
+use super::{Eigh, Method};
 use crate::batch::Layout;
 use crate::error::{Error, Result};
-use crate::memory::DeviceBatch;
-use crate::ops::steqr::{Decided, Form, Options, Problem, Shift, Update};
-use crate::ops::{Jobz, SWEEPS_PER_VALUE, Target};
+use crate::memory::{DeviceBatch, DeviceBuffer};
+use crate::ops::steqr::{self, Form, Options, Problem, Shift, Update};
+use crate::ops::{Decision, Jobz, SWEEPS_PER_VALUE, Target, stebz, stedc};
 use crate::queue::Queue;
 use crate::routes::Pin;
 use crate::scalar::Real;
@@ -16,15 +18,17 @@ use crate::scalar::Real;
 pub struct EighTridiagonalOptions {
     /// Whether eigenvectors are wanted.
     pub jobz: Jobz,
-    /// An item that is not diagonal after n times this many sweeps fails; LAPACK allows 30.
+    /// The operation that solves.
+    pub method: Method,
+    /// QL: an item that is not diagonal after n times this many sweeps fails; LAPACK allows 30.
     pub sweeps_per_value: u32,
-    /// How the shift of a sweep is computed.
+    /// QL: how the shift of a sweep is computed.
     pub shift: Shift,
     /// How a sweep updates the matrix; `None`: as measured to be best. Asking for one pins the family `cta`.
     pub update: Option<Update>,
     /// How a warp goes through the iteration; `None`: as measured to be best. A form pins the family `cta`.
     pub form: Option<Form>,
-    /// The family to take; `None`: scoped pin, environment or table.
+    /// The family to take, of the method's [operation](Method::operation); `None`: scoped pin, environment or table.
     pub route: Option<Pin>,
     /// Where no family can run the shape on the queue's device, take the CPU
     /// and say so in the decision's note. A pin that cannot run stays an error.
@@ -35,6 +39,7 @@ impl Default for EighTridiagonalOptions {
     fn default() -> Self {
         EighTridiagonalOptions {
             jobz: Jobz::V,
+            method: Method::Auto,
             sweeps_per_value: SWEEPS_PER_VALUE,
             shift: Shift::default(),
             update: None,
@@ -46,7 +51,7 @@ impl Default for EighTridiagonalOptions {
 }
 
 impl EighTridiagonalOptions {
-    /// The same for a solve in place on device memory, from the identity and sorted.
+    /// The same for a solve by `steqr` in place on device memory, from the identity and sorted.
     pub fn in_place(&self) -> Options {
         let EighTridiagonalOptions { sweeps_per_value, shift, update, form, ref route, .. } = *self;
         let route = route.clone();
@@ -55,7 +60,7 @@ impl EighTridiagonalOptions {
 }
 
 /// Eigenvalues and orthonormal eigenvectors of a batch of real symmetric
-/// tridiagonal matrices of order `n`, by implicit QL.
+/// tridiagonal matrices of order `n`: by implicit QL, or divide and conquer as [`Method::Auto`] has it.
 ///
 /// `d` holds the diagonals, n elements an item, item after item; `e` the
 /// off-diagonals, n - 1 an item. Both are preserved. The batch is `d.len() / n`
@@ -64,7 +69,7 @@ impl EighTridiagonalOptions {
 /// positive. A NaN or an infinity gives that item a [`Status`](crate::Status) and NaN results,
 /// and touches no other.
 ///
-/// On a GPU the cost is the solve, some 3 n^3 multiply-adds an item, and the
+/// On a GPU the cost is the solve, some 3 n^3 multiply-adds an item by QL, fewer by divide and conquer, and the
 /// copies over the bus; a batch that does not fit the memory goes through in parts.
 ///
 /// ```
@@ -91,7 +96,8 @@ pub fn eigh_tridiagonal<T: Real>(queue: &Queue, d: &[T], e: &[T], n: usize) -> R
 /// As [`eigh_tridiagonal`], with options.
 ///
 /// # Errors
-/// As [`eigh_tridiagonal`], and [`Error::Route`] for a pin that cannot be honoured.
+/// As [`eigh_tridiagonal`], [`Error::Route`] for a pin that cannot be honoured, and [`Error::Argument`] for options that
+/// the method does not have.
 pub fn eigh_tridiagonal_with<T: Real>(
     queue: &Queue,
     d: &[T],
@@ -101,17 +107,124 @@ pub fn eigh_tridiagonal_with<T: Real>(
 ) -> Result<Eigh<T, Problem>> {
     let batch = batch_of(d.len(), e.len(), n)?;
     let problem = Problem { dtype: T::DTYPE, n, batch, jobz: options.jobz };
-    let wanted = options.in_place();
-    let pin = wanted.pin()?;
-    let decide = |target: &Target, route: Option<&Pin>| {
-        // The pin already says form and update: the CPU that stands in has neither.
-        let options = Options { route: route.cloned(), form: None, update: None, ..wanted.clone() };
-        Decided::new(&problem, target, &options)
-    };
-    let (mut decided, cpu) = or_cpu(queue, options.or_cpu, pin.as_ref(), decide)?;
-    let Some((cpu, note)) = cpu else { return solve_parts(queue, d, e, decided) };
-    decided.decision.note = Some(note);
-    solve_parts(&cpu, d, e, decided)
+    // The device's method also where the CPU stands in.
+    let (method, pin) = options.way(&problem, &Target::of(queue))?;
+    let decide =
+        |target: &Target, route: Option<&Pin>| Decided::new(method, &problem, target, options, route);
+    let (decided, cpu) = or_cpu(queue, options.or_cpu, pin.as_ref(), decide)?;
+    let mut decision = decided.decision();
+    let Some((cpu, note)) = cpu else { return solve_parts(queue, d, e, &decided, decision) };
+    decision.note = Some(note);
+    solve_parts(&cpu, d, e, &decided, decision)
+}
+
+/// The decision that [`eigh_tridiagonal_with`] would follow for a problem on a target, which is never the CPU in a
+/// device's place. Touches no device.
+///
+/// # Errors
+/// As [`eigh_tridiagonal_with`], without faults of the device.
+pub fn decide_tridiagonal(
+    problem: &Problem,
+    target: &Target,
+    options: &EighTridiagonalOptions,
+) -> Result<Decision<Problem>> {
+    let (method, pin) = options.way(problem, target)?;
+    Ok(Decided::new(method, problem, target, options, pin.as_ref())?.decision())
+}
+
+impl EighTridiagonalOptions {
+    /// The method, and the pin that its options come to.
+    fn way(&self, problem: &Problem, target: &Target) -> Result<(Method, Option<Pin>)> {
+        if matches!(self.method, Method::Auto | Method::Qr) {
+            let pin = self.in_place().pin()?;
+            return Ok((self.method.resolve(problem, target, pin.as_ref())?, pin));
+        }
+        if self.form.is_some() || self.update.is_some() {
+            let text = format!("the method {} has neither forms nor a choice of updates", self.method);
+            return Err(Error::argument(text));
+        }
+        Ok((self.method.resolve(problem, target, None)?, self.route.clone()))
+    }
+}
+
+/// A decision with the family that it names.
+enum Decided {
+    Qr(steqr::Decided),
+    Dc(stedc::Decided),
+    Bisection(stebz::Decided),
+}
+
+impl Decided {
+    fn new(
+        method: Method,
+        problem: &Problem,
+        target: &Target,
+        options: &EighTridiagonalOptions,
+        route: Option<&Pin>,
+    ) -> Result<Self> {
+        let Problem { dtype, n, batch, jobz } = *problem;
+        let route = route.cloned();
+        match method {
+            Method::Auto | Method::Qr => {
+                // The pin already says form and update: the CPU that stands in has neither.
+                let options = Options { route, form: None, update: None, ..options.in_place() };
+                steqr::Decided::new(problem, target, &options).map(Decided::Qr)
+            }
+            Method::Dc => {
+                let problem = stedc::Problem { dtype, n, batch, jobz };
+                stedc::Decided::new(&problem, target, &stedc::Options { route }).map(Decided::Dc)
+            }
+            Method::Bisection => {
+                let (problem, passes) = (stebz::Problem { dtype, n, batch }, None);
+                stebz::Decided::new(&problem, target, &stebz::Options { passes, route })
+                    .map(Decided::Bisection)
+            }
+        }
+    }
+
+    fn decision(&self) -> Decision<Problem> {
+        match self {
+            Decided::Qr(decided) => decided.decision.clone(),
+            Decided::Dc(decided) => {
+                let stedc::Problem { dtype, n, batch, jobz } = decided.decision.problem;
+                decided.decision.clone().about(Problem { dtype, n, batch, jobz })
+            }
+            Decided::Bisection(decided) => {
+                let stebz::Problem { dtype, n, batch } = decided.decision.problem;
+                decided.decision.clone().about(Problem { dtype, n, batch, jobz: Jobz::N })
+            }
+        }
+    }
+
+    fn workspace_bytes(&self, batch: usize, target: &Target) -> Result<usize> {
+        Ok(match self {
+            Decided::Qr(decided) => decided.plan(batch, target)?.workspace_bytes,
+            Decided::Dc(decided) => decided.plan(batch, target)?.workspace_bytes,
+            Decided::Bisection(decided) => decided.plan(batch, target)?.workspace_bytes,
+        })
+    }
+
+    /// Solves a part; returns its values.
+    fn run<T: Real>(
+        &self,
+        queue: &Queue,
+        mut d: DeviceBuffer<T>,
+        e: &DeviceBuffer<T>,
+        q: Option<&mut DeviceBatch<T>>,
+        status: &mut DeviceBuffer<i32>,
+    ) -> Result<DeviceBuffer<T>> {
+        if let Decided::Qr(decided) = self {
+            decided.run(queue, &mut d, e, q, status)?;
+            return Ok(d);
+        }
+        let mut w = queue.alloc(d.len())?;
+        match self {
+            Decided::Dc(decided) => decided.run(queue, &d, e, &mut w, q, status)?,
+            Decided::Bisection(decided) => decided.run(queue, &d, e, &mut w, status)?,
+            Decided::Qr(_) => {}
+        }
+        Ok(w)
+    }
 }
 
 /// The number of items, where the lengths agree.
@@ -126,38 +239,45 @@ fn batch_of(d: usize, e: usize, n: usize) -> Result<usize> {
 }
 
 /// Solves the batch in as many parts as the memory asks for, under one decision.
-fn solve_parts<T: Real>(queue: &Queue, d: &[T], e: &[T], decided: Decided) -> Result<Eigh<T, Problem>> {
-    let Problem { n, batch, jobz, .. } = decided.decision.problem;
+fn solve_parts<T: Real>(
+    queue: &Queue,
+    d: &[T],
+    e: &[T],
+    decided: &Decided,
+    decision: Decision<Problem>,
+) -> Result<Eigh<T, Problem>> {
+    let problem = decision.problem;
+    let Problem { n, batch, jobz, .. } = problem;
     let mut out = Output::new(n, batch, d.len(), jobz);
     let vectors = if jobz == Jobz::V { n * n } else { 0 };
-    let workspace = decided.plan(batch, &Target::of(queue))?.workspace_bytes.div_ceil(batch.max(1));
-    let arrays = (vectors + 2 * n) * size_of::<T>() + size_of::<i32>();
+    let workspace = decided.workspace_bytes(batch, &Target::of(queue))?.div_ceil(batch.max(1));
+    let arrays = (vectors + 3 * n) * size_of::<T>() + size_of::<i32>();
     let part = part_items(queue, batch, arrays + workspace)?;
     let name = || format!("eigh_tridiagonal {} {jobz} n={n} batch={batch}", T::DTYPE);
     queue.traced_call(name, || {
-        in_parts(batch, part, |first, count| solve_part(queue, d, e, first, count, &decided, &mut out))
+        in_parts(batch, part, |first, count| {
+            solve_part(queue, d, e, first..first + count, (decided, &problem), &mut out)
+        })
     })?;
-    Ok(out.into_eigh(decided.decision))
+    Ok(out.into_eigh(decision))
 }
 
 fn solve_part<T: Real>(
     queue: &Queue,
     d: &[T],
     e: &[T],
-    first: usize,
-    count: usize,
-    decided: &Decided,
+    items: Range<usize>,
+    (decided, problem): (&Decided, &Problem),
     out: &mut Output<T>,
 ) -> Result<()> {
-    let n = decided.decision.problem.n;
-    let items = first..first + count;
+    let (n, count) = (problem.n, items.len());
     let of = |width: usize| items.start * width..items.end * width;
-    let mut values = queue.upload(&d[of(n)])?;
+    let diagonals = queue.upload(&d[of(n)])?;
     let couplings = queue.upload(&e[of(n.saturating_sub(1))])?;
-    let wanted = decided.decision.problem.jobz == Jobz::V;
+    let wanted = problem.jobz == Jobz::V;
     let layout = Layout::packed(n, n, count);
     let mut q = wanted.then(|| DeviceBatch::alloc(queue, layout)).transpose()?;
     let mut status = queue.alloc(count)?;
-    decided.run(queue, &mut values, &couplings, q.as_mut(), &mut status)?;
+    let values = decided.run(queue, diagonals, &couplings, q.as_mut(), &mut status)?;
     out.download(queue, items, &values, q.as_ref().map(DeviceBatch::buffer), &status)
 }

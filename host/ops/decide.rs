@@ -50,6 +50,8 @@ pub(crate) fn no_kernels() -> String {
 /// The family that solves a problem `P` of an operation, and why it was taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Decision<P> {
+    /// The operation whose family it is.
+    pub operation: &'static str,
     /// The problem.
     pub problem: P,
     /// The family and its parameters; its text is the route's name in reports.
@@ -60,6 +62,14 @@ pub struct Decision<P> {
     pub row: Option<ShapeKey>,
     /// What a user should know: a borrowed table, or the CPU in a GPU's place.
     pub note: Option<String>,
+}
+
+impl<P> Decision<P> {
+    /// The same about the problem of a caller.
+    pub(crate) fn about<Q>(self, problem: Q) -> Decision<Q> {
+        let Decision { operation, route, source, row, note, .. } = self;
+        Decision { operation, problem, route, source, row, note }
+    }
 }
 
 impl<P> fmt::Display for Decision<P> {
@@ -108,7 +118,8 @@ pub(crate) fn decide<P: Routed>(
     record(problem, target, &choice)?;
     let Choice { candidate, source, row } = choice;
     let note = found.and_then(|f| f.note);
-    Ok((Decision { problem: *problem, route: candidate, source, row, note }, family))
+    let operation = P::OPERATION.name;
+    Ok((Decision { operation, problem: *problem, route: candidate, source, row, note }, family))
 }
 
 fn record<P: Routed>(problem: &P, target: &Target, choice: &Choice) -> Result<()> {

@@ -9,17 +9,30 @@ use crate::routes::Operation;
 
 pub(crate) mod decide;
 pub mod gemm;
+pub mod ormqr;
+pub mod stebz;
+pub mod stedc;
 pub mod steqr;
 pub mod syev;
+pub mod sytrd;
 mod target;
 #[cfg(feature = "kernels")]
 mod tiles;
+mod typed;
 
 pub use decide::{Decision, Explanation, Plan};
 pub use target::Target;
 
 /// Every operation that has families and tables.
-pub static OPERATIONS: &[&Operation] = &[&syev::OPERATION, &steqr::OPERATION, &gemm::OPERATION];
+pub static OPERATIONS: &[&Operation] = &[
+    &syev::OPERATION,
+    &steqr::OPERATION,
+    &stedc::OPERATION,
+    &stebz::OPERATION,
+    &sytrd::OPERATION,
+    &ormqr::OPERATION,
+    &gemm::OPERATION,
+];
 
 /// Sweeps that QL may take for each eigenvalue, unless told otherwise: dsteqr's `MAXIT`.
 pub const SWEEPS_PER_VALUE: u32 = 30;

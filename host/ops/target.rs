@@ -51,6 +51,15 @@ impl Limits {
             86 | 89 | 120 | 121 => 99,
             _ => 227,
         };
-        Limits { arch, shared_bytes_per_block: kilobytes * 1024, ..Limits::SIMT }
+        // Of the data centre's card of each generation, or the largest.
+        let multiprocessors = match arch.0 {
+            80 => 108,
+            86 | 87 => 84,
+            89 => 128,
+            100 | 103 => 148,
+            120 | 121 => 170,
+            _ => 132,
+        };
+        Limits { arch, multiprocessors, shared_bytes_per_block: kilobytes * 1024, ..Limits::SIMT }
     }
 }

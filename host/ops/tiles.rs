@@ -1,14 +1,18 @@
-//! What families of one tile of a warp an item share: checks, shapes of launches, scalar types of host and device.
+//! What families of kernels share: checks, shapes of launches, scalar types of host and device.
 
+use std::any::Any;
+
+use cuda_std::GlobalMut;
 use cuda_std::launch::{Call, LaunchConfig, NoEntry};
 
 use crate::error::{Error, Result};
+use crate::memory::{DeviceBatch, DeviceElement};
 use crate::ops::Target;
 use crate::queue::Queue;
 use crate::scalar::Scalar;
 
 /// A scalar that is the same type in host and device code.
-pub(super) trait KernelScalar:
+pub(crate) trait KernelScalar:
     Scalar<Real: cuda_std::math::Real> + cuda_std::scalar::Scalar<Real = <Self as Scalar>::Real>
 {
 }
@@ -17,12 +21,83 @@ impl<T> KernelScalar for T where
 {
 }
 
+/// A real type of host and device.
+pub(crate) trait KernelReal:
+    DeviceElement + cuda_std::math::Real + cuda_std::scalar::Scalar<Real = Self> + kernels_stedc::units::Units
+{
+}
+impl<T> KernelReal for T where
+    T: DeviceElement
+        + cuda_std::math::Real
+        + cuda_std::scalar::Scalar<Real = T>
+        + kernels_stedc::units::Units
+{
+}
+
+/// A batch of matrices, column-major, anywhere in a device's memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Matrices<T> {
+    pub(crate) view: GlobalMut<T>,
+    /// Elements from a column to the next.
+    pub(crate) ld: usize,
+    /// Elements from an item to the next.
+    pub(crate) stride: usize,
+}
+
+impl<T: Scalar> Matrices<T> {
+    /// Those of a batch.
+    pub(crate) fn of(batch: &mut DeviceBatch<T>) -> Self {
+        let (ld, stride) = (batch.ld(), batch.stride());
+        Matrices { view: batch.buffer_mut().view_mut(), ld, stride }
+    }
+
+    /// Leading dimension as the kernels take it.
+    pub(crate) fn ld(&self) -> Result<u32> {
+        leading_dimension(self.ld)
+    }
+}
+
+/// The same reference under the name that its type has in an arm of [`for_dtype`].
+pub(super) fn recast<A: 'static, B: 'static>(x: &mut A) -> &mut B {
+    (x as &mut dyn Any).downcast_mut().expect("DTYPE names the type")
+}
+
+/// As [`recast`].
+pub(super) fn recast_ref<A: 'static, B: 'static>(x: &A) -> &B {
+    (x as &dyn Any).downcast_ref().expect("DTYPE names the type")
+}
+
+/// Runs an expression with the type that a `Dtype` names.
+macro_rules! for_dtype {
+    ($dtype:expr, $t:ident => $body:expr) => {
+        match $dtype {
+            $crate::scalar::Dtype::F32 => {
+                type $t = f32;
+                $body
+            }
+            $crate::scalar::Dtype::F64 => {
+                type $t = f64;
+                $body
+            }
+            $crate::scalar::Dtype::C32 => {
+                type $t = num_complex::Complex<f32>;
+                $body
+            }
+            $crate::scalar::Dtype::C64 => {
+                type $t = num_complex::Complex<f64>;
+                $body
+            }
+        }
+    };
+}
+pub(super) use for_dtype;
+
 /// A leading dimension as the kernels take it.
 pub(super) fn leading_dimension(ld: usize) -> Result<u32> {
     u32::try_from(ld).map_err(|_| Error::argument(format!("leading dimension {ld} is past 32 bits")))
 }
 
-/// Whether a family of one warp at most an item can run.
+/// Whether a family with a largest order can run.
 pub(super) fn can_run(n: usize, target: &Target, max_n: usize) -> std::result::Result<(), String> {
     if target.limits().is_none() {
         return Err("needs a GPU or the executor".to_owned());

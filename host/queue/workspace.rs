@@ -76,6 +76,18 @@ impl Workspace<'_> {
         Ok(addr)
     }
 
+    /// The bytes handed out so far, to go back to.
+    #[cfg(feature = "kernels")]
+    pub(crate) fn mark(&self) -> usize {
+        self.used
+    }
+
+    /// Takes back all parts since a mark: launches that are enqueued keep them, later ones get the memory anew.
+    #[cfg(feature = "kernels")]
+    pub(crate) fn rewind(&mut self, mark: usize) {
+        self.used = self.used.min(mark);
+    }
+
     /// The next `len` elements as a kernel's parameter.
     ///
     /// # Errors

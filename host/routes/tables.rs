@@ -14,9 +14,13 @@ use crate::error::{Error, Result};
 /// The tables of this build: operation, architecture, text.
 const EMBEDDED: &[(&str, Arch, &str)] = &[
     ("gemm", Arch(90), include_str!("../../tuned/gemm.sm_90.txt")),
+    ("ormqr", Arch(90), include_str!("../../tuned/ormqr.sm_90.txt")),
+    ("stebz", Arch(90), include_str!("../../tuned/stebz.sm_90.txt")),
+    ("stedc", Arch(90), include_str!("../../tuned/stedc.sm_90.txt")),
     ("steqr", Arch(90), include_str!("../../tuned/steqr.sm_90.txt")),
     ("syev", Arch(89), include_str!("../../tuned/syev.sm_89.txt")),
     ("syev", Arch(90), include_str!("../../tuned/syev.sm_90.txt")),
+    ("sytrd", Arch(90), include_str!("../../tuned/sytrd.sm_90.txt")),
 ];
 
 /// Which table an architecture without its own borrows: cards of like balance

@@ -1,7 +1,7 @@
 //! The vendor's routines: cuSOLVER's batched eigensolvers, opened at run time
 //! and kept to this library's promises, and cuBLAS's batched products.
 //!
-//! What surrounds the eigensolvers: [`kernels_vendor`] packs each item from
+//! What surrounds the eigensolvers: [`kernels_pack`] packs each item from
 //! the triangle that is read, replaces bad items and scales; afterwards it
 //! restores the scale, the signs and the statuses. Batches past the routine's
 //! hidden limit go through in chunks.

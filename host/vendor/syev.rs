@@ -6,8 +6,8 @@ use std::str::FromStr;
 use cuda_std::launch::LaunchConfig;
 use cuda_std::{Global, GlobalMut};
 use cudarc::cusolver::sys::cusolverStatus_t as Status;
-use kernels_vendor::vendor_pack::vendor_pack;
-use kernels_vendor::vendor_unpack::vendor_unpack;
+use kernels_pack::syev_pack::syev_pack;
+use kernels_pack::syev_unpack::syev_unpack;
 
 use super::cusolver::{self, Args, Bytes, Handle, Outcome};
 use crate::error::{Error, Result};
@@ -295,7 +295,7 @@ impl<T: VendorScalar> Solve<'_, T> {
         let Items { a, status, stride, ld, .. } = self.batch;
         let Chunk { packed, scale, .. } = self.chunk;
         let n = self.plan.n as u32;
-        let call = vendor_pack::call::<T>(
+        let call = syev_pack::call::<T>(
             a.at(first * stride as usize).as_global(),
             packed,
             scale,
@@ -305,10 +305,10 @@ impl<T: VendorScalar> Solve<'_, T> {
             stride,
             u32::from(self.plan.uplo == Uplo::Upper),
         )?;
-        let threads = kernels_vendor::threads(n);
+        let threads = kernels_pack::threads(n);
         let real_bytes = self.plan.dtype.real().bytes() as u32;
         let config = LaunchConfig::new(count as u32, threads)
-            .with_shared(kernels_vendor::pack_shared_bytes(threads, real_bytes));
+            .with_shared(kernels_pack::pack_shared_bytes(threads, real_bytes));
         // SAFETY: `syev` checked shapes and queue, the workspace holds a chunk, and both are freed in the
         // order of the queue.
         unsafe { self.queue.launch(config, &call) }
@@ -349,7 +349,7 @@ impl<T: VendorScalar> Solve<'_, T> {
         let (packed, scale): (Global<T>, Global<_>) =
             (self.chunk.packed.as_global(), self.chunk.scale.as_global());
         let n = self.plan.n;
-        let call = vendor_unpack::call::<T, VECTORS>(
+        let call = syev_unpack::call::<T, VECTORS>(
             packed,
             scale,
             self.chunk.info.as_global(),
@@ -360,7 +360,7 @@ impl<T: VendorScalar> Solve<'_, T> {
             ld,
             stride,
         )?;
-        let config = LaunchConfig::new(count as u32, kernels_vendor::threads(n as u32));
+        let config = LaunchConfig::new(count as u32, kernels_pack::threads(n as u32));
         // SAFETY: as in `pack`.
         unsafe { self.queue.launch(config, &call) }
     }

@@ -31,7 +31,11 @@ impl Arm {
 
     /// The largest order that the family takes, as far as the suite goes.
     pub fn max_n(&self) -> usize {
-        if self.route == "cpu" { 150 } else { 32 }
+        match (self.route, self.device) {
+            ("wg", Device::Simt) => 40,
+            ("cpu" | "wg", _) => 150,
+            _ => 32,
+        }
     }
 
     /// The house list of orders, as far as the family goes: around each boundary.

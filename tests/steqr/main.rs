@@ -72,6 +72,8 @@ arms! {
     simt_lockstep_pg: Device::Simt, "cta:lockstep,pg";
     #[cfg(feature = "simt")]
     simt_decoupled: Device::Simt, "cta:decoupled";
+    #[cfg(feature = "simt")]
+    simt_wg: Device::Simt, "wg";
     #[cfg(feature = "cuda")]
     cuda_cta: Device::Cuda(0), "cta";
     #[cfg(feature = "cuda")]
@@ -88,4 +90,6 @@ arms! {
     cuda_lockstep_pg: Device::Cuda(0), "cta:lockstep,pg";
     #[cfg(feature = "cuda")]
     cuda_decoupled: Device::Cuda(0), "cta:decoupled";
+    #[cfg(feature = "cuda")]
+    cuda_wg: Device::Cuda(0), "wg";
 }

@@ -1,6 +1,6 @@
 //! Routes of `steqr` as a user meets them.
 
-use batchlas::linalg::{EighTridiagonalOptions, eigh_tridiagonal_with};
+use batchlas::linalg::{EighTridiagonalOptions, Method, eigh_tridiagonal_with};
 use batchlas::ops::Target;
 use batchlas::ops::steqr::{Form, OPERATION, Options, Problem, Update, explain, plan};
 use batchlas::routes::Pin;
@@ -19,12 +19,13 @@ fn an_explanation_names_the_row_and_every_reason() {
     let asked = explain(&problem(Dtype::F64, 16), Arch(90), None).unwrap();
     let json = serde_json::to_value(&asked).unwrap();
     assert_eq!((json["op"].as_str(), json["row"]["n"].as_u64()), (Some("steqr"), Some(16)));
-    assert_eq!(json["refused"]["wg"], "not built yet");
     if cfg!(feature = "kernels") {
         assert!(json["decision"].as_str().unwrap().starts_with("cta"), "{json}");
         let larger = explain(&problem(Dtype::F64, 40), Arch(90), None).unwrap();
-        let text = larger.decision.unwrap_err().to_string();
-        assert!(text.contains("cta: n is at most 32"), "{text}");
+        assert_eq!(larger.decision.unwrap().to_string(), "wg");
+        let largest = explain(&problem(Dtype::F64, 2048), Arch(90), None).unwrap();
+        let text = largest.decision.unwrap_err().to_string();
+        assert!(text.contains("cta: n is at most 32") && text.contains("wg: needs 311332 bytes"), "{text}");
     }
     let error = explain(&problem(Dtype::C32, 16), Arch(90), None).unwrap_err();
     assert_eq!(error.to_string(), "steqr takes f32 or f64, not c32");
@@ -103,15 +104,17 @@ fn a_decision_is_a_pin() {
 #[test]
 fn the_cpu_takes_over_where_asked_and_says_so() {
     let queue = Queue::simt(1);
-    let (d, e) = (vec![1.0f32; 40], vec![0.0; 39]);
+    let n = 20_000;
+    let (d, e) = (vec![1.0f32; n], vec![0.0; n - 1]);
     let solve = |or_cpu| {
-        let options = EighTridiagonalOptions { or_cpu, ..Default::default() };
-        eigh_tridiagonal_with(&queue, &d, &e, 40, &options)
+        let options =
+            EighTridiagonalOptions { or_cpu, method: Method::Qr, jobz: Jobz::N, ..Default::default() };
+        eigh_tridiagonal_with(&queue, &d, &e, n, &options)
     };
     let error = solve(false).unwrap_err().to_string();
-    assert!(error.contains("cta: n is at most 32") && error.contains("wg: not built yet"), "{error}");
+    assert!(error.contains("cta: n is at most 32") && error.contains("wg: needs 320036 bytes"), "{error}");
     let solved = solve(true).unwrap();
-    assert_eq!((solved.values[39], solved.route.to_string().as_str()), (1.0, "cpu"));
+    assert_eq!((solved.values[n - 1], solved.route.to_string().as_str()), (1.0, "cpu"));
     let note = solved.route.note.unwrap();
-    assert_eq!(note, "no family can run dtype=f32 jobz=V n=40 batch=1 on simt: the CPU solves it");
+    assert_eq!(note, "no family can run dtype=f32 jobz=N n=20000 batch=1 on simt: the CPU solves it");
 }

@@ -7,13 +7,19 @@ use batchlas::routes::Pin;
 use batchlas::{Complex, DeviceBatch, Dtype, Jobz, Layout, Queue, Real, Scalar, Uplo};
 use cuda_std::launch::{KernelInfo, LaunchConfig};
 use cuda_std::scalar::Scalar as DeviceScalar;
-use kernels_vendor::vendor_pack::vendor_pack;
-use kernels_vendor::vendor_unpack::vendor_unpack;
+use kernels_pack::syev_pack::syev_pack;
+use kernels_pack::syev_unpack::syev_unpack;
 
 use crate::support::{self, random::Random};
 
 #[path = "gemm.rs"]
 mod gemm;
+#[path = "panel.rs"]
+mod panel;
+#[path = "stebz.rs"]
+mod stebz;
+#[path = "stedc.rs"]
+mod stedc;
 #[path = "tridiag.rs"]
 mod tridiag;
 
@@ -32,9 +38,12 @@ pub static BLOCK_SYEV: Crate =
 pub static GEMM: Crate = Crate { folder: "gemm", kernels: kernels_gemm::KERNELS, drive: gemm::gemm };
 pub static SMALL_SYEV: Crate =
     Crate { folder: "small_syev", kernels: kernels_small_syev::KERNELS, drive: small_syev };
+pub static STEBZ: Crate = Crate { folder: "stebz", kernels: kernels_stebz::KERNELS, drive: stebz::stebz };
+pub static STEDC: Crate = Crate { folder: "stedc", kernels: kernels_stedc::KERNELS, drive: stedc::stedc };
 pub static TRIDIAG: Crate =
     Crate { folder: "tridiag", kernels: kernels_tridiag::KERNELS, drive: tridiag::tridiag };
-pub static VENDOR: Crate = Crate { folder: "vendor", kernels: kernels_vendor::KERNELS, drive: vendor };
+pub static PANEL: Crate = Crate { folder: "panel", kernels: kernels_panel::KERNELS, drive: panel::panel };
+pub static PACK: Crate = Crate { folder: "pack", kernels: kernels_pack::KERNELS, drive: pack };
 
 /// What came out of one problem.
 #[derive(Debug, Clone, PartialEq)]
@@ -154,8 +163,10 @@ trait KernelScalar: Scalar<Real: cuda_std::math::Real> + DeviceScalar<Real = <Se
 impl<T: Scalar<Real: cuda_std::math::Real> + DeviceScalar<Real = <T as Scalar>::Real>> KernelScalar for T {}
 
 /// The kernels around the vendor's routine, which has no part in it here.
-fn vendor(queue: &Queue) -> Vec<Outcome> {
-    let mut outcomes = vec![];
+fn pack(queue: &Queue) -> Vec<Outcome> {
+    let mut outcomes = panel::reductions(queue, 3, None);
+    outcomes.push(solved::<Complex<f32>>(queue, "blocked", 5, 3, Jobz::V));
+    outcomes.push(solved::<Complex<f64>>(queue, "blocked", 5, 3, Jobz::V));
     for (n, uplo) in [(5, Uplo::Lower), (9, Uplo::Upper)] {
         outcomes.extend(packed_and_back::<f32>(queue, n, uplo));
         outcomes.extend(packed_and_back::<f64>(queue, n, uplo));
@@ -166,7 +177,7 @@ fn vendor(queue: &Queue) -> Vec<Outcome> {
 }
 
 fn packed_and_back<T: KernelScalar>(queue: &Queue, n: usize, uplo: Uplo) -> Vec<Outcome> {
-    let (batch, threads) = (3, kernels_vendor::threads(n as u32));
+    let (batch, threads) = (3, kernels_pack::threads(n as u32));
     let mut random = Random::new(n as u64);
     let items: Vec<_> = (0..batch).map(|_| random.hermitian(n)).collect();
     let mut host = support::poisoned::<T>(&items, uplo);
@@ -181,10 +192,10 @@ fn packed_and_back<T: KernelScalar>(queue: &Queue, n: usize, uplo: Uplo) -> Vec<
     let upper = u32::from(uplo == Uplo::Upper);
     let (from, to) = (a.buffer().view(), packed.view_mut());
     let pack =
-        vendor_pack::call::<T>(from, to, scale.view_mut(), status.view_mut(), n as u32, ld, stride, upper);
+        syev_pack::call::<T>(from, to, scale.view_mut(), status.view_mut(), n as u32, ld, stride, upper);
     let real_bytes = size_of::<<T as Scalar>::Real>() as u32;
     let config = LaunchConfig::new(batch as u32, threads);
-    let shared = kernels_vendor::pack_shared_bytes(threads, real_bytes);
+    let shared = kernels_pack::pack_shared_bytes(threads, real_bytes);
     // SAFETY: the buffers hold the batch and live until the downloads have waited for the kernel.
     unsafe { queue.launch(config.with_shared(shared), &pack.expect("an entry")) }.expect("no finding");
 
@@ -202,9 +213,9 @@ fn packed_and_back<T: KernelScalar>(queue: &Queue, n: usize, uplo: Uplo) -> Vec<
         let (scale, info, w_view, status_view) = (scale.view(), info.view(), w.view_mut(), status.view_mut());
         let n = n as u32;
         let unpack = if vectors {
-            vendor_unpack::call::<T, true>(from, scale, info, to, w_view, status_view, n, ld, stride)
+            syev_unpack::call::<T, true>(from, scale, info, to, w_view, status_view, n, ld, stride)
         } else {
-            vendor_unpack::call::<T, false>(from, scale, info, to, w_view, status_view, n, ld, stride)
+            syev_unpack::call::<T, false>(from, scale, info, to, w_view, status_view, n, ld, stride)
         };
         // SAFETY: as above.
         unsafe { queue.launch(config, &unpack.expect("an entry")) }.expect("no finding");
@@ -212,5 +223,5 @@ fn packed_and_back<T: KernelScalar>(queue: &Queue, n: usize, uplo: Uplo) -> Vec<
         arrays.push(("w", numbers(&queue.download(&w).expect("a download"))));
     }
     arrays.push(("v", numbers(a.download(queue).expect("a download").as_slice())));
-    vec![Outcome { problem: format!("vendor {} n={n} {uplo}", T::DTYPE), error: 0.0, arrays }]
+    vec![Outcome { problem: format!("pack {} n={n} {uplo}", T::DTYPE), error: 0.0, arrays }]
 }

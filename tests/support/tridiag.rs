@@ -25,7 +25,7 @@ pub fn tridiag(queue: &Queue) -> Vec<Outcome> {
     outcomes
 }
 
-/// Every way of the family `cta` that has a kernel.
+/// Every way of the family `cta` that has a kernel, and `wg`.
 fn routes(n: usize, jobz: Jobz, bytes: usize) -> Vec<String> {
     let mut routes: Vec<String> = ["exp", "pg"]
         .iter()
@@ -50,6 +50,9 @@ fn routes(n: usize, jobz: Jobz, bytes: usize) -> Vec<String> {
     routes.extend(rows.iter().map(|rows| format!("cta:decoupled,rows={rows}")));
     if rows.is_empty() {
         routes.push("cta:decoupled".to_owned());
+    }
+    if n == 31 {
+        routes.push("wg".to_owned());
     }
     routes
 }

@@ -62,8 +62,9 @@ impl Arm {
             ("thread", Dtype::F64 | Dtype::C32) => 6,
             ("thread", Dtype::C64) => 4,
             // Larger ones in `contract::every_order` and `named::largest_of_a_block`: the executor is slow.
-            ("block", _) if self.device == Device::Simt => 33,
+            ("block" | "blocked", _) if self.device == Device::Simt => 33,
             ("block", _) => 128,
+            ("blocked", _) => 600,
             _ => 32,
         }
     }
@@ -71,19 +72,35 @@ impl Arm {
     /// The house list of orders, as far as the family goes: around each boundary.
     pub fn orders(&self, dtype: Dtype) -> Vec<usize> {
         let all = [1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 128, 129];
-        let on_gpu = (1..=32).chain([33, 40, 48, 63, 64, 65, 96, 100, 127, 128, 129]);
-        if (self.device, self.route) == (Device::Simt, "block") {
-            return vec![1, 2, 33, 48, 65];
+        let on_gpu = (1..=32).chain([33, 40, 48, 63, 64, 65, 96, 100, 127, 128, 129, 257, 512]);
+        match (self.device, self.route) {
+            (Device::Simt, "block") => return vec![1, 2, 33, 48, 65],
+            (Device::Simt, "blocked") => return vec![1, 2, 33, 48, 65],
+            _ => {}
         }
         let orders: Vec<usize> =
             if matches!(self.device, Device::Cuda(_)) { on_gpu.collect() } else { all.to_vec() };
         orders.into_iter().filter(|n| *n <= self.max_n(dtype)).collect()
     }
 
+    /// Orders at which every class of input is tried.
+    pub fn class_orders(&self, dtype: Dtype, uplo: Uplo) -> Vec<usize> {
+        let orders: &[usize] = match (self.device, self.route, uplo) {
+            (Device::Simt, "blocked", Uplo::Lower) => &[7],
+            (Device::Simt, "blocked", Uplo::Upper) => &[33],
+            (Device::Cuda(_), "blocked", Uplo::Lower) => &[2, 6, 7, 29, 33, 46, 64, 257],
+            (Device::Cuda(_), "blocked", Uplo::Upper) => &[3, 8, 16, 32, 100, 130, 512],
+            (.., Uplo::Lower) => &[2, 6, 7, 29, 46],
+            (.., Uplo::Upper) => &[3, 8, 16, 32, 130],
+        };
+        orders.iter().copied().filter(|n| *n <= self.max_n(dtype)).collect()
+    }
+
     /// How many items of a kind are affordable: the executor is slow.
     pub fn items(&self, wanted: usize) -> usize {
         match (self.device, self.route) {
-            (Device::Simt, "block") => wanted.min(2),
+            (Device::Simt, "blocked") if wanted == 2 => 1,
+            (Device::Simt, "block" | "blocked") => wanted.min(2),
             (Device::Simt, _) => wanted.min(3),
             _ => wanted,
         }

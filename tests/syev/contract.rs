@@ -31,8 +31,7 @@ pub fn every_class_upper<T: Scalar>(arm: Arm) {
 /// Two items of every class, the classes of one order in one batch.
 fn every_class<T: Scalar>(arm: Arm, uplo: Uplo) {
     let Some(queue) = arm.queue() else { return };
-    let orders = if uplo == Uplo::Lower { [2, 6, 7, 29, 46] } else { [3, 8, 16, 32, 130] };
-    for n in orders.into_iter().filter(|n| *n <= arm.max_n(T::DTYPE)) {
+    for n in arm.class_orders(T::DTYPE, uplo) {
         let mut random = Random::new(1000 + n as u64);
         for (name, make) in CLASSES {
             let items: Vec<Matrix> = (0..arm.items(2).min(if n > 64 { 1 } else { 2 }))

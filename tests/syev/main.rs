@@ -75,6 +75,8 @@ arms! {
     simt_jacobi: Device::Simt, "jacobi";
     #[cfg(feature = "simt")]
     simt_block: Device::Simt, "block";
+    #[cfg(feature = "simt")]
+    simt_blocked: Device::Simt, "blocked";
     #[cfg(feature = "cuda")]
     cuda_thread: Device::Cuda(0), "thread";
     #[cfg(feature = "cuda")]
@@ -85,6 +87,8 @@ arms! {
     cuda_jacobi: Device::Cuda(0), "jacobi";
     #[cfg(feature = "cuda")]
     cuda_block: Device::Cuda(0), "block";
+    #[cfg(feature = "cuda")]
+    cuda_blocked: Device::Cuda(0), "blocked";
     #[cfg(feature = "vendor")]
     cuda_vendor: Device::Cuda(0), "vendor";
     #[cfg(feature = "vendor")]

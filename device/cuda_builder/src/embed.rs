@@ -25,7 +25,8 @@ use crate::{Arch, BuiltKernels, BuiltModule, CudaBuilder, audit, fail, hash_of};
 const MANIFEST: &str = "manifest.txt";
 
 /// Builds kernel crates and writes `$OUT_DIR/kernels.rs`, to be included where a struct
-/// `EmbeddedModule { name, krate, arch, ptx, cubin, entries, resources }` is in scope. Ends the build script with a
+/// `EmbeddedModule { name, krate, arch, ptx, cubin, entries, resources }` is in scope (`batchlas::cuda`'s; `ptx` and
+/// `cubin` are zlib streams). Ends the build script with a
 /// readable message where that fails. Faults of kernels are warnings where `BATCHLAS_KERNEL_FAULTS` does
 /// not say `deny`: see [`Policy`].
 pub fn embed(crates: &[&str]) {
@@ -45,7 +46,7 @@ fn try_embed(builders: Vec<CudaBuilder>) -> Result<(), BuildError> {
     // Documentation needs no device code, and its machines have no device compiler.
     let builders = if std::env::var_os("DOCS_RS").is_some() { vec![] } else { builders };
     let built = builders.into_iter().map(CudaBuilder::build_silently).collect::<Result<Vec<_>, _>>()?;
-    export(&out.join("kernels"), &built)?;
+    pack(&out.join("kernels"), &built)?;
     write_changed(&out.join("kernels.rs"), embedded_source(&built).as_bytes())?;
     print_directives(&built);
     Ok(())
@@ -55,9 +56,6 @@ fn embedded_source(built: &[BuiltKernels]) -> String {
     let mut modules: Vec<&BuiltModule> = built.iter().flat_map(|kernels| &kernels.modules).collect();
     modules.sort_by(|a, b| (&a.krate, &a.name, a.arch).cmp(&(&b.krate, &b.name, b.arch)));
     let mut text = String::new();
-    if modules.iter().any(|module| module.cubin.is_some()) {
-        text.push_str("#[repr(C, align(16))]\nstruct Aligned<T: ?Sized>(T);\n\n");
-    }
     text.push_str("/// Compiled kernels, sorted by crate, module and architecture.\n");
     text.push_str("pub static MODULES: &[EmbeddedModule] = &[\n");
     for module in modules {
@@ -65,14 +63,12 @@ fn embedded_source(built: &[BuiltKernels]) -> String {
         let resources = figures_of_all(module);
         let stem = format!("kernels/{krate}/{name}.{arch}");
         let cubin = match cubin {
-            Some(_) => format!(
-                "Some({{ static IMAGE: &Aligned<[u8]> = &Aligned(*include_bytes!(\"{stem}.cubin\")); &IMAGE.0 }})"
-            ),
+            Some(_) => format!("Some(include_bytes!(\"{stem}.cubin.z\"))"),
             None => "None".to_owned(),
         };
         let _ = writeln!(
             text,
-            "    EmbeddedModule {{ name: {name:?}, krate: {krate:?}, arch: {}, ptx: include_str!(\"{stem}.ptx\"), cubin: {cubin}, entries: &{entries:?}, resources: &{resources:?} }},",
+            "    EmbeddedModule {{ name: {name:?}, krate: {krate:?}, arch: {}, ptx: include_bytes!(\"{stem}.ptx.z\"), cubin: {cubin}, entries: &{entries:?}, resources: &{resources:?} }},",
             arch.number()
         );
     }
@@ -80,6 +76,23 @@ fn embedded_source(built: &[BuiltKernels]) -> String {
     let _ = write!(text, "];\n\n/// What compiled them.\npub static TOOL_CHAIN: &str = {tool_chain:?};\n");
     text
 }
+
+/// Writes PTX and machine code as zlib streams: a tenth of a program's size, and some 10 ms a module that is loaded.
+fn pack(folder: &Path, built: &[BuiltKernels]) -> Result<(), BuildError> {
+    for module in built.iter().flat_map(|kernels| &kernels.modules) {
+        let BuiltModule { name, krate, arch, ptx, cubin, .. } = module;
+        for (file, suffix) in [(Some(ptx), "ptx"), (cubin.as_ref(), "cubin")] {
+            let Some(file) = file else { continue };
+            let bytes = std::fs::read(file).map_err(at(file))?;
+            let packed = miniz_oxide::deflate::compress_to_vec_zlib(&bytes, PACKING);
+            write_changed(&folder.join(krate).join(format!("{name}.{arch}.{suffix}.z")), &packed)?;
+        }
+    }
+    Ok(())
+}
+
+/// Level of compression: higher ones take seconds for a few percent.
+const PACKING: u8 = 6;
 
 /// Registers, stack, spill stores, spill loads and shared memory.
 fn figures(r: &Resources) -> [u32; 5] {

@@ -28,7 +28,7 @@ pub fn entries(function: &ItemFn, params: &[Param], instances: &[Instance]) -> T
 }
 
 fn entry(kernel: &Ident, params: &[Param], instance: &Instance) -> TokenStream {
-    let symbol = format_ident!("{}", instance.entry);
+    let symbol = &instance.entry;
     let aliases = instance.values.iter().filter(|v| v.is_type).map(|v| {
         let (name, ty) = (&v.parameter, &v.tokens);
         quote!(#[allow(dead_code)] type #name = #ty;)
@@ -41,8 +41,9 @@ fn entry(kernel: &Ident, params: &[Param], instance: &Instance) -> TokenStream {
     quote! {
         const _: () = {
             #(#aliases)*
-            #[unsafe(no_mangle)]
-            pub unsafe extern "ptx-kernel" fn #symbol(#(#raw),*) {
+            // Under a name of its own: the entry of a kernel without lists has the kernel's.
+            #[unsafe(export_name = #symbol)]
+            pub unsafe extern "ptx-kernel" fn __cuda_std_entry(#(#raw),*) {
                 #(#rebuilt)*
                 // SAFETY: the launch answers for the views, as the kernel's own contract says.
                 unsafe { #kernel #generics (#(#names),*) }

@@ -7,6 +7,7 @@
 //! | [`reflector`], [`reduce`] | elementary reflectors across a tile, reduction to tridiagonal form |
 //! | [`rows`] | lanes that hold several rows |
 //! | [`steqr_cta`] | implicit QL by the lanes of a tile |
+//! | [`sturm`] | eigenvalues of tridiagonal matrices by bisection |
 //! | [`jacobi`] | cyclic Jacobi in the registers of a thread |
 //! | [`jacobi_tile`] | cyclic Jacobi by the lanes of a tile |
 //! | [`layout`], [`load`], [`output`] | where a tile finds its item; the way in; sorting, signs |
@@ -24,3 +25,4 @@ pub mod reduce;
 pub mod reflector;
 pub mod rows;
 pub mod steqr_cta;
+pub mod sturm;

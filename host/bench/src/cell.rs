@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use batchlas::error::{Error, Result};
 use batchlas::ops::steqr::Shift;
-use batchlas::ops::{Target, gemm, steqr, syev};
+use batchlas::ops::{Target, gemm, stebz, stedc, steqr, syev};
 use batchlas::routes::{Operation, Pin, ShapeKey};
 use batchlas::{Batch, Complex, Device, DeviceBatch, Dtype, Jobz, Layout, Queue, Scalar, Uplo};
 
@@ -20,28 +20,39 @@ pub enum Op {
     /// Dense symmetric and Hermitian matrices.
     #[default]
     Syev,
-    /// Symmetric tridiagonal matrices.
+    /// Symmetric tridiagonal matrices by QL.
     Steqr,
+    /// Symmetric tridiagonal matrices by divide and conquer.
+    Stedc,
+    /// Eigenvalues of symmetric tridiagonal matrices by bisection.
+    Stebz,
     /// Products of matrices.
     Gemm,
 }
 
 impl Op {
     /// All of them.
-    pub const ALL: [Op; 3] = [Op::Syev, Op::Steqr, Op::Gemm];
+    pub const ALL: [Op; 5] = [Op::Syev, Op::Steqr, Op::Stedc, Op::Stebz, Op::Gemm];
 
     /// Its keys and families.
     pub fn operation(self) -> &'static Operation {
         match self {
             Op::Syev => &syev::OPERATION,
             Op::Steqr => &steqr::OPERATION,
+            Op::Stedc => &stedc::OPERATION,
+            Op::Stebz => &stebz::OPERATION,
             Op::Gemm => &gemm::OPERATION,
         }
     }
 
     /// Whether it is defined for a type.
     pub fn takes(self, dtype: Dtype) -> bool {
-        self != Op::Steqr || !dtype.is_complex()
+        matches!(self, Op::Syev | Op::Gemm) || !dtype.is_complex()
+    }
+
+    /// Whether it gives vectors, or values.
+    pub fn gives(self, jobz: Jobz) -> bool {
+        self != Op::Stebz || jobz == Jobz::N
     }
 }
 
@@ -55,10 +66,9 @@ impl FromStr for Op {
     type Err = Error;
 
     fn from_str(text: &str) -> Result<Self> {
-        Op::ALL
-            .into_iter()
-            .find(|op| op.operation().name.eq_ignore_ascii_case(text))
-            .ok_or_else(|| Error::argument(format!("unknown operation '{text}': one of syev, steqr, gemm")))
+        Op::ALL.into_iter().find(|op| op.operation().name.eq_ignore_ascii_case(text)).ok_or_else(|| {
+            Error::argument(format!("unknown operation '{text}': one of syev, steqr, stedc, stebz, gemm"))
+        })
     }
 }
 
@@ -209,7 +219,11 @@ impl Cell {
             return self.product().key();
         }
         let sizes = vec![self.n as u64, self.batch as u64];
-        ShapeKey { words: vec![self.dtype.name(), self.jobz.word()], sizes }
+        let words = match self.op {
+            Op::Stebz => vec![self.dtype.name()],
+            _ => vec![self.dtype.name(), self.jobz.word()],
+        };
+        ShapeKey { words, sizes }
     }
 
     /// What a route comes to on a target, with every parameter that the plan fixes.
@@ -228,6 +242,16 @@ impl Cell {
             Op::Steqr => {
                 let options = steqr::Options { shift, route: Some(pin), ..steqr::Options::default() };
                 let plan = steqr::plan(&steqr::Problem { dtype, n, batch, jobz }, target, &options)?.1;
+                (plan.family, plan.params)
+            }
+            Op::Stedc => {
+                let options = stedc::Options { route: Some(pin) };
+                let plan = stedc::plan(&stedc::Problem { dtype, n, batch, jobz }, target, &options)?.1;
+                (plan.family, plan.params)
+            }
+            Op::Stebz => {
+                let options = stebz::Options { route: Some(pin), ..stebz::Options::default() };
+                let plan = stebz::plan(&stebz::Problem { dtype, n, batch }, target, &options)?.1;
                 (plan.family, plan.params)
             }
             Op::Gemm => {
@@ -265,7 +289,7 @@ impl Cell {
         let distinct = batch.min(DISTINCT as u64);
         let elements = match self.op {
             Op::Syev => n.saturating_mul(n),
-            Op::Steqr => n.saturating_mul(2),
+            Op::Steqr | Op::Stedc | Op::Stebz => n.saturating_mul(2),
             Op::Gemm => self.product_elements(),
         };
         let bytes = batch.saturating_mul(width).saturating_add(distinct.saturating_mul(16));
@@ -285,6 +309,9 @@ impl Cell {
         provenance: &Provenance,
     ) -> Result<Vec<Row>> {
         check_room(self.input_bytes(), &format!("the input of {self}"))?;
+        if !self.op.gives(self.jobz) {
+            return Err(Error::argument(format!("{} finds values only: --jobz N", self.op)));
+        }
         match (self.op, self.dtype) {
             (Op::Syev, Dtype::F32) => {
                 self.race(crate::syev::Field::<f32>::new(queue, self)?, queue, asked, effort, provenance)
@@ -306,10 +333,10 @@ impl Cell {
                 effort,
                 provenance,
             ),
-            (Op::Steqr, Dtype::F32) => {
+            (Op::Steqr | Op::Stedc | Op::Stebz, Dtype::F32) => {
                 self.race(crate::steqr::Field::<f32>::new(queue, self)?, queue, asked, effort, provenance)
             }
-            (Op::Steqr, Dtype::F64) => {
+            (Op::Steqr | Op::Stedc | Op::Stebz, Dtype::F64) => {
                 self.race(crate::steqr::Field::<f64>::new(queue, self)?, queue, asked, effort, provenance)
             }
             (Op::Gemm, Dtype::F32) => {
@@ -444,7 +471,8 @@ mod tests {
     fn a_cell_that_no_memory_holds_is_an_error() {
         for op in Op::ALL {
             for (n, batch) in [(4, 99_999_999_999_999), (1 << 40, 1), (usize::MAX, 2), (4, usize::MAX)] {
-                let cell = Cell { op, n, batch, ..Cell::default() };
+                let jobz = if op.gives(Jobz::V) { Jobz::V } else { Jobz::N };
+                let cell = Cell { op, n, batch, jobz, ..Cell::default() };
                 let error = cell.measure(&Queue::cpu(), &[], &Effort::default(), &Provenance::default());
                 assert!(matches!(error, Err(Error::OutOfMemory { .. })), "{cell}: {error:?}");
                 assert!(cell.bytes() >= 1 << 40);

@@ -1,15 +1,14 @@
-//! `steqr` as a field of arms: random tridiagonal matrices on a device.
+//! `steqr`, `stedc` and `stebz` as fields of arms: random tridiagonal matrices on a device.
 
 use std::cell::RefCell;
 
 use batchlas::check;
 use batchlas::measure::Arm;
-use batchlas::ops::Target;
-use batchlas::ops::steqr::{Decided, Options, Problem};
-use batchlas::routes::{Kind, Pin};
-use batchlas::{Batch, DeviceBatch, DeviceBuffer, Jobz, Queue, Real, Result, Uplo};
+use batchlas::ops::{Target, stebz, stedc, steqr};
+use batchlas::routes::{Candidate, Kind, Pin};
+use batchlas::{Batch, DeviceBatch, DeviceBuffer, Dtype, Jobz, Queue, Real, Result, Uplo};
 
-use crate::cell::{self, Cell, DISTINCT, looked_at, repeated, seed};
+use crate::cell::{self, Cell, DISTINCT, Op, looked_at, repeated, seed};
 use crate::classes::tridiagonal::{self, Tridiagonal};
 use crate::race::{Contender, Entry, Measured, limit};
 use crate::random::Random;
@@ -28,6 +27,7 @@ pub(crate) struct Field<T: Real> {
 }
 
 struct Work<T> {
+    /// The eigenvalues; for `steqr` the diagonals before.
     d: DeviceBuffer<T>,
     q: Option<DeviceBatch<T>>,
     status: DeviceBuffer<i32>,
@@ -79,13 +79,47 @@ pub(crate) fn element<T: Real>(n: usize, d: &[T], e: &[T], item: usize, i: usize
 
 impl<T: Real> cell::Field for Field<T> {
     fn entry(&self, queue: &Queue, pin: &Pin) -> Result<(String, Entry<'_>)> {
-        let Cell { n, batch, jobz, shift, .. } = self.cell;
-        let problem = Problem { dtype: T::DTYPE, n, batch, jobz };
-        let options = Options { shift, route: Some(pin.clone()), ..Options::default() };
-        let decided = Decided::new(&problem, &Target::of(queue), &options)?;
-        let reached = decided.decision().to_string();
-        let limit = limit(decided.decision().route.family().kind == Kind::Vendor);
-        Ok((reached, Entry { contender: Box::new(Route { decided, field: self }), limit }))
+        let decided = Decided::new(&self.cell, T::DTYPE, &Target::of(queue), pin.clone())?;
+        let route = decided.route();
+        let limit = limit(route.family().kind == Kind::Vendor);
+        Ok((route.to_string(), Entry { contender: Box::new(Route { decided, field: self }), limit }))
+    }
+}
+
+/// The decision of one of the operations.
+enum Decided {
+    Steqr(steqr::Decided),
+    Stedc(stedc::Decided),
+    Stebz(stebz::Decided),
+}
+
+impl Decided {
+    fn new(cell: &Cell, dtype: Dtype, target: &Target, pin: Pin) -> Result<Self> {
+        let Cell { n, batch, jobz, shift, .. } = *cell;
+        let route = Some(pin);
+        match cell.op {
+            Op::Stedc => {
+                let problem = stedc::Problem { dtype, n, batch, jobz };
+                stedc::Decided::new(&problem, target, &stedc::Options { route }).map(Decided::Stedc)
+            }
+            Op::Stebz => {
+                let options = stebz::Options { route, ..stebz::Options::default() };
+                stebz::Decided::new(&stebz::Problem { dtype, n, batch }, target, &options).map(Decided::Stebz)
+            }
+            Op::Steqr | Op::Syev | Op::Gemm => {
+                let options = steqr::Options { shift, route, ..steqr::Options::default() };
+                let problem = steqr::Problem { dtype, n, batch, jobz };
+                steqr::Decided::new(&problem, target, &options).map(Decided::Steqr)
+            }
+        }
+    }
+
+    fn route(&self) -> &Candidate {
+        match self {
+            Decided::Steqr(decided) => &decided.decision().route,
+            Decided::Stedc(decided) => &decided.decision().route,
+            Decided::Stebz(decided) => &decided.decision().route,
+        }
     }
 }
 
@@ -101,12 +135,20 @@ impl<T: Real> Arm for Route<'_, T> {
         // Results that a run does not write must not be those of the arm before.
         queue.fill_bytes(status, 0xff)?;
         q.as_mut().map_or(Ok(()), |q| queue.fill_bytes(q.buffer_mut(), 0xff))?;
-        queue.copy(&self.field.diagonals, d)
+        match self.decided {
+            Decided::Steqr(_) => queue.copy(&self.field.diagonals, d),
+            _ => queue.fill_bytes(d, 0xff),
+        }
     }
 
     fn run(&mut self, queue: &Queue) -> Result<()> {
         let Work { d, q, status } = &mut *self.field.work.borrow_mut();
-        self.decided.solve(queue, d, &self.field.couplings, q.as_mut(), status)
+        let (diagonals, couplings) = (&self.field.diagonals, &self.field.couplings);
+        match &self.decided {
+            Decided::Steqr(decided) => decided.solve(queue, d, couplings, q.as_mut(), status),
+            Decided::Stedc(decided) => decided.solve(queue, diagonals, couplings, d, q.as_mut(), status),
+            Decided::Stebz(decided) => decided.solve(queue, diagonals, couplings, d, status),
+        }
     }
 }
 

@@ -38,8 +38,10 @@ Exit status:
 
 Environment (an empty value counts as unset, one that makes no sense is an error):
   BATCHLAS_SYEV_ROUTE        pins the family of eigh as --route does; --route wins
-  BATCHLAS_STEQR_ROUTE       the same for eigh-tridiagonal
-  BATCHLAS_GEMM_ROUTE        the same for products of matrices, which programs and bench compute
+  BATCHLAS_STEQR_ROUTE, BATCHLAS_STEDC_ROUTE, BATCHLAS_STEBZ_ROUTE
+                             the same for eigh-tridiagonal by each --method
+  BATCHLAS_SYTRD_ROUTE, BATCHLAS_ORMQR_ROUTE, BATCHLAS_GEMM_ROUTE
+                             the same for operations that only the library has
   BATCHLAS_TUNE_CHUNK_ITEMS  items that are uploaded and solved at a time; else what fits the memory
   BATCHLAS_TUNED_DIR         folder of route tables in place of the embedded ones
   BATCHLAS_KERNEL_DIR        folder of kernels for GPUs in place of the embedded ones
@@ -195,7 +197,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = ROUTES_HELP)]
 pub struct RoutesArgs {
-    /// Operation: syev, steqr or gemm
+    /// Operation: syev, steqr, stedc, stebz, sytrd, ormqr or gemm
     #[arg(value_name = "OP")]
     pub op: String,
 

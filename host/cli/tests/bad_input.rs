@@ -297,7 +297,7 @@ fn tridiagonal_options() {
     let before = lab.files();
     for (args, words) in [
         ("--route nonsense --device cpu", &["nonsense", "cpu", "cta", "wg"][..]),
-        ("--route wg --device simt", &["wg", "not built yet"]),
+        ("--route wg --device cpu", &["wg", "needs a GPU or the executor"]),
         ("--route cta --device simt", &["cta", "40", "n is at most 32"]),
         ("--form flat --device cpu", &["cta:flat", "needs a GPU or the executor"]),
         ("--form flat --route cta:nested --device simt", &["names nested, but flat is asked for"]),

@@ -189,3 +189,46 @@ fn forms_on_the_executor() {
         assert_eq!(again, (route, other_w, other_v), "{args}");
     }
 }
+
+/// Above n = 32 a GPU's families are those of other operations; the method and the route that are printed repeat the run.
+#[test]
+fn methods_on_the_executor() {
+    let lab = Lab::new();
+    let (b, n) = (2, 40);
+    let (d, e) = (numbers(b * n, 11), numbers(b * (n - 1), 12));
+    chains(&lab, "a.npz", (b, n), &d, &e);
+    let solve = |args: &str| {
+        lab.run(&format!("eigh-tridiagonal a.npz -o out.npz --device simt --json {args}")).ok().json()
+    };
+    let json = solve("--check");
+    let route = json["route"].as_str().unwrap().to_owned();
+    assert_eq!(json["op"], "stedc", "{json}");
+    assert!(route.starts_with("levels:") && json["shift"].is_null(), "{json}");
+    let (w, v) = (lab.array::<f64>("out.npz", "w"), lab.array("out.npz", "v"));
+    let (residual, gram) = defects(&d, &e, &w, &v);
+    assert!(residual < 1e-13 && gram < 1e-13, "{residual} {gram}");
+    solve(&format!("--method dc --route {route}"));
+    assert_eq!((lab.array("out.npz", "w"), lab.array("out.npz", "v")), (w.clone(), v));
+
+    for (args, op, family) in [
+        ("--values-only", "stebz", "bisect:"),
+        ("--values-only --method bisection --route bisect:values=1", "stebz", "bisect:values=1"),
+        ("--values-only --method dc", "stedc", "levels:"),
+        ("--method qr", "steqr", "wg"),
+    ] {
+        let json = solve(args);
+        assert_eq!(json["op"], op, "{args}: {json}");
+        assert!(json["route"].as_str().unwrap().starts_with(family), "{args}: {json}");
+        let off = (lab.array::<f64>("out.npz", "w") - &w).iter().fold(0.0f64, |m, x| m.max(x.abs()));
+        assert!(off < 1e-13, "{args}: {off}");
+    }
+    for (args, words) in [
+        ("--method qr --form flat", "n is at most 32"),
+        ("--method bisection", "finds values only"),
+        ("--method dc --form flat", "has neither --form nor --update"),
+        ("--method dc --route cta", "unknown stedc route 'cta'"),
+        ("--route levels", "unknown steqr route 'levels'"),
+    ] {
+        lab.run(&format!("eigh-tridiagonal a.npz -o out.npz --device simt {args}")).refused(words);
+    }
+}

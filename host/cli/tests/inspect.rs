@@ -161,9 +161,14 @@ fn routes_of_the_tridiagonal_solver() {
     let json = lab.run("routes steqr --dtype f64 --n 32 --batch 32768 --json").ok().json();
     assert_eq!((json["op"].as_str(), json["row"]["n"].as_u64()), (Some("steqr"), Some(32)));
     assert!(json["decision"].as_str().unwrap().starts_with("cta"), "{json}");
-    assert_eq!(json["refused"]["wg"], "not built yet");
     let text = lab.run("routes steqr --dtype f32 --n 40 --batch 7").ok().stdout;
-    assert!(text.contains("n is at most 32") && text.contains("decision  none"), "{text}");
+    assert!(text.contains("n is at most 32") && text.contains("decision  wg"), "{text}");
+    let text = lab.run("routes steqr --dtype f32 --n 5000 --batch 7").ok().stdout;
+    assert!(text.contains("bytes of shared memory") && text.contains("decision  none"), "{text}");
+    let json = lab.run("routes stedc --dtype f32 --n 1024 --batch 128 --json").ok().json();
+    assert_eq!((json["op"].as_str(), json["decision"].as_str()), (Some("stedc"), Some("levels")), "{json}");
+    let json = lab.run("routes stebz --dtype f64 --n 2048 --batch 1 --json").ok().json();
+    assert_eq!((json["op"].as_str(), json["decision"].as_str()), (Some("stebz"), Some("bisect:values=1")));
     let pinned = [("BATCHLAS_STEQR_ROUTE", "cta:flat,pg")];
     let json = lab.run_with("routes steqr --dtype f32 --n 16 --batch 64 --json", &pinned).ok().json();
     assert_eq!(json["decision"], "cta:flat,pg");
@@ -191,7 +196,10 @@ fn a_folder_of_kernels_takes_the_place_of_the_embedded_ones() {
         let arch = batchlas::Arch(module.arch);
         manifest += &format!("module {} {} {arch} {}\n", module.krate, module.name, module.entries.join(","));
         std::fs::create_dir_all(lab.path("k").join(module.krate)).unwrap();
-        lab.write(&format!("k/{}/{}.{arch}.ptx", module.krate, module.name), module.ptx.as_bytes());
+        lab.write(
+            &format!("k/{}/{}.{arch}.ptx", module.krate, module.name),
+            module.ptx().unwrap().as_bytes(),
+        );
     }
     lab.write("k/manifest.txt", manifest.as_bytes());
     let given = [("BATCHLAS_KERNEL_DIR", "k")];

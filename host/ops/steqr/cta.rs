@@ -16,9 +16,11 @@ use super::family::{Arrays, Family, Iteration, Operands, Plan};
 use super::{Form, Jobz, Layout, Partition, Problem, Shift, Update};
 use crate::error::{Error, Result};
 use crate::memory::DeviceElement;
-use crate::ops::{Target, tiles};
+use crate::ops::tiles::KernelReal;
+use crate::ops::{SWEEPS_PER_VALUE, Target, tiles};
 use crate::queue::Queue;
 use crate::routes::Params;
+use crate::scalar::Dtype;
 
 pub(crate) struct Cta;
 
@@ -59,43 +61,87 @@ impl Family for Cta {
     }
 }
 
-/// A real type of host and device.
-trait KernelReal: DeviceElement + cuda_std::math::Real + cuda_std::scalar::Scalar<Real = Self> {}
-impl<T: DeviceElement + cuda_std::math::Real + cuda_std::scalar::Scalar<Real = T>> KernelReal for T {}
-
 /// The kernels' arguments, which are the same for all forms.
-struct Arguments<T> {
-    d: GlobalMut<T>,
-    e: Global<T>,
-    q: GlobalMut<T>,
-    status: GlobalMut<i32>,
-    n: u32,
-    ld: u32,
-    stride: u64,
-    batch: u64,
-    iteration: Iteration,
+pub(super) struct Arguments<T> {
+    pub(super) d: GlobalMut<T>,
+    pub(super) e: Global<T>,
+    pub(super) q: GlobalMut<T>,
+    pub(super) status: GlobalMut<i32>,
+    pub(super) n: u32,
+    pub(super) ld: u32,
+    pub(super) stride: u64,
+    pub(super) batch: u64,
+    pub(super) iteration: Iteration,
+}
+
+/// Vectors in device memory: n by n an item.
+#[derive(Clone, Copy)]
+pub(crate) struct Basis<T> {
+    pub(crate) elements: GlobalMut<T>,
+    /// Elements from a column to the next.
+    pub(crate) ld: usize,
+    /// Elements from an item to the next.
+    pub(crate) stride: usize,
 }
 
 impl<T: DeviceElement> Arguments<T> {
-    fn new(problem: &Problem, iteration: &Iteration, arrays: Arrays<'_, T>) -> Result<Self> {
-        let (ld, stride) = arrays.q.as_ref().map_or((problem.n, 0), |q| (q.ld(), q.stride()));
-        let q = match arrays.q {
-            Some(q) => q.buffer_mut().view_mut(),
+    /// For the arrays of a solve.
+    pub(super) fn of(problem: &Problem, iteration: &Iteration, arrays: Arrays<'_, T>) -> Result<Self> {
+        let q = arrays.q.map(|q| {
+            let (ld, stride) = (q.ld(), q.stride());
+            Basis { elements: q.buffer_mut().view_mut(), ld, stride }
+        });
+        let (d, e, status) = (arrays.d.view_mut(), arrays.e.view(), arrays.status.view_mut());
+        Self::new(problem, iteration, d, e, q, status)
+    }
+
+    fn new(
+        problem: &Problem,
+        iteration: &Iteration,
+        d: GlobalMut<T>,
+        e: Global<T>,
+        q: Option<Basis<T>>,
+        status: GlobalMut<i32>,
+    ) -> Result<Self> {
+        let q = q.unwrap_or_else(|| {
             // SAFETY: a view of no element is valid at any aligned address.
-            None => unsafe { GlobalMut::from_raw_parts(std::ptr::dangling_mut(), 0) },
-        };
+            let elements = unsafe { GlobalMut::from_raw_parts(std::ptr::dangling_mut(), 0) };
+            Basis { elements, ld: problem.n, stride: 0 }
+        });
         Ok(Arguments {
-            d: arrays.d.view_mut(),
-            e: arrays.e.view(),
-            q,
-            status: arrays.status.view_mut(),
+            d,
+            e,
+            q: q.elements,
+            status,
             n: problem.n as u32,
-            ld: tiles::leading_dimension(ld)?,
-            stride: stride as u64,
+            ld: tiles::leading_dimension(q.ld)?,
+            stride: q.stride as u64,
             batch: problem.batch as u64,
             iteration: *iteration,
         })
     }
+}
+
+/// Enqueues the solve of arrays that may be parts of a workspace, as a step of another operation, by what ships for the
+/// type and the order, n <= 32: `d` (n an item) becomes the values, ascending, `e` (n - 1 an item) is read, `q` takes the
+/// vectors. Neither n nor the batch is 0.
+pub(crate) fn enqueue<T: KernelReal>(
+    queue: &Queue,
+    n: usize,
+    batch: usize,
+    d: GlobalMut<T>,
+    e: Global<T>,
+    q: Option<Basis<T>>,
+    status: GlobalMut<i32>,
+) -> Result<()> {
+    let jobz = if q.is_some() { Jobz::V } else { Jobz::N };
+    let dtype = if size_of::<T>() == 4 { Dtype::F32 } else { Dtype::F64 };
+    let problem = Problem { dtype, n, batch, jobz };
+    let config = Config::resolve(&problem, &Params::default()).map_err(Error::argument)?;
+    let shift = Shift::default();
+    let iteration =
+        Iteration { back_transform: false, sort: true, sweeps_per_value: SWEEPS_PER_VALUE, shift };
+    submit(queue, &config, &problem, &Arguments::new(&problem, &iteration, d, e, q, status)?)
 }
 
 fn run<T: KernelReal>(
@@ -106,15 +152,23 @@ fn run<T: KernelReal>(
 ) -> Result<()> {
     let problem = &plan.problem;
     let config = Config::resolve(problem, &plan.params).map_err(Error::argument)?;
-    let arguments = Arguments::new(problem, iteration, arrays)?;
+    submit(queue, &config, problem, &Arguments::of(problem, iteration, arrays)?)
+}
+
+fn submit<T: KernelReal>(
+    queue: &Queue,
+    config: &Config,
+    problem: &Problem,
+    arguments: &Arguments<T>,
+) -> Result<()> {
     let (lanes, vectors) = (lanes(problem.n), problem.jobz == Jobz::V);
     let call = match config.form {
-        Form::Nested => nested(&config, lanes, vectors, &arguments),
-        Form::Flat => flat(&config, lanes, vectors, &arguments),
-        Form::Lockstep => lockstep(&config, lanes, vectors, &arguments),
-        Form::Decoupled => decoupled((config.rows, config.shared), lanes, vectors, &arguments),
+        Form::Nested => nested(config, lanes, vectors, arguments),
+        Form::Flat => flat(config, lanes, vectors, arguments),
+        Form::Lockstep => lockstep(config, lanes, vectors, arguments),
+        Form::Decoupled => decoupled((config.rows, config.shared), lanes, vectors, arguments),
     };
-    let Block { threads, items, bytes } = Block::new(&config, lanes as usize, size_of::<T>(), vectors);
+    let Block { threads, items, bytes } = Block::new(config, lanes as usize, size_of::<T>(), vectors);
     tiles::submit(queue, tiles::config(arguments.batch, items as u32, threads as u32, bytes)?, call)
 }
 

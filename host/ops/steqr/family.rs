@@ -3,13 +3,12 @@
 //! A family is one file beside this one. It enters [`BUILT`] below; its name
 //! and parameters are in `OPERATION` already, where tables and pins look.
 
-use std::any::Any;
-
 use super::{Problem, Shift};
 use crate::error::Result;
 use crate::memory::{DeviceBatch, DeviceBuffer};
 use crate::ops::Target;
-use crate::ops::decide::{NOT_BUILT, no_kernels};
+use crate::ops::decide::no_kernels;
+use crate::ops::typed::{cast, cast_mut};
 use crate::queue::Queue;
 use crate::routes::Params;
 use crate::scalar::{Dtype, Real};
@@ -81,25 +80,17 @@ impl<'a> Operands<'a> {
     }
 }
 
-/// The same reference under the name that its type has in this arm.
-fn cast<T: 'static, U: 'static>(x: &T) -> &U {
-    (x as &dyn Any).downcast_ref().expect("DTYPE names the type")
-}
-
-/// As [`cast`].
-fn cast_mut<T: 'static, U: 'static>(x: &mut T) -> &mut U {
-    (x as &mut dyn Any).downcast_mut().expect("DTYPE names the type")
-}
-
 /// The families of this build.
 static BUILT: &[&dyn Family] = &[
     #[cfg(feature = "kernels")]
     &super::cta::Cta,
+    #[cfg(feature = "kernels")]
+    &super::wg::Wg,
     &super::cpu::Cpu,
 ];
 
 /// The family of a name, or why this build has none.
 pub(crate) fn built(name: &str) -> std::result::Result<&'static dyn Family, String> {
     let found = BUILT.iter().copied().find(|f| f.name() == name);
-    found.ok_or_else(|| if name == "cta" { no_kernels() } else { NOT_BUILT.to_owned() })
+    found.ok_or_else(no_kernels)
 }

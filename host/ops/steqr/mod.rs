@@ -13,12 +13,14 @@ mod choices;
 mod config;
 mod cpu;
 #[cfg(feature = "kernels")]
-mod cta;
+pub(crate) mod cta;
 mod decide;
 mod decisions;
 mod family;
 mod problem;
 mod solve;
+#[cfg(feature = "kernels")]
+mod wg;
 
 pub use choices::{Form, Layout, Partition, Shift, Update};
 pub use decide::{Decision, explain};

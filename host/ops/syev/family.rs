@@ -87,6 +87,8 @@ static BUILT: &[&dyn Family] = &[
     &super::jacobi::Jacobi,
     #[cfg(feature = "kernels")]
     &super::block::Block,
+    #[cfg(feature = "kernels")]
+    &super::blocked::Blocked,
     #[cfg(feature = "vendor")]
     &super::vendor::Vendor,
     &super::cpu::Cpu,
@@ -97,7 +99,7 @@ pub(crate) fn built(name: &str) -> std::result::Result<&'static dyn Family, Stri
     let found = BUILT.iter().copied().find(|f| f.name() == name);
     found.ok_or_else(|| match name {
         "vendor" => "this build lacks the feature `vendor`".to_owned(),
-        "thread" | "cta" | "cta_fused" | "jacobi" | "block" => no_kernels(),
+        "thread" | "cta" | "cta_fused" | "jacobi" | "block" | "blocked" => no_kernels(),
         _ => NOT_BUILT.to_owned(),
     })
 }

@@ -15,6 +15,8 @@
 
 #[cfg(feature = "kernels")]
 mod block;
+#[cfg(feature = "kernels")]
+mod blocked;
 mod cpu;
 #[cfg(feature = "kernels")]
 mod cta;
@@ -76,11 +78,7 @@ pub static OPERATION: Operation = Operation {
             // Warps a block.
             params: &[Param::Named { name: "warps", min: 2, max: 8 }],
         },
-        Family {
-            name: "blocked",
-            kind: Kind::Native,
-            params: &[Param::Named { name: "nb", min: 1, max: 256 }],
-        },
+        Family { name: "blocked", kind: Kind::Native, params: super::sytrd::BLOCKED },
         Family {
             name: "two_stage",
             kind: Kind::Native,

@@ -1,6 +1,7 @@
-//! Eigenvalues of a tridiagonal matrix by bisection, a lane a value.
+//! Eigenvalues of a tridiagonal matrix in shared memory by bisection, a lane a value.
 
 use cuda_std::prelude::*;
+use device_linalg::sturm::{Band, Intervals, disc, widened};
 
 /// Points that a lane tries at a time: independent chains of divisions.
 const POINTS: usize = 3;
@@ -10,65 +11,54 @@ const fn passes(real_bytes: usize) -> u32 {
     if real_bytes == 4 { 14 } else { 28 }
 }
 
+/// The matrix of order `n` in shared memory.
+#[derive(Clone, Copy)]
+struct Tridiagonal<R> {
+    d: Shared<R>,
+    e: Shared<R>,
+    n: u32,
+}
+
+impl<R: Real> Tridiagonal<R> {
+    /// The coupling of rows `i` and `i + 1`.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    fn coupling(self, i: u32) -> R {
+        if i + 1 < self.n { self.e.get(i) } else { R::ZERO }
+    }
+
+    /// Gershgorin's interval.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    fn bounds(self) -> (R, R) {
+        let (mut low, mut high) = (self.d.get(0), self.d.get(0));
+        let mut left = R::ZERO;
+        for i in 0..self.n {
+            let right = self.coupling(i);
+            let (least, most) = disc(self.d.get(i), left, right);
+            low = low.min(least);
+            high = high.max(most);
+            left = right;
+        }
+        widened((low, high))
+    }
+}
+
+impl<R: Real> Band<R> for Tridiagonal<R> {
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    fn row(self, i: u32) -> (R, R) {
+        let coupling = self.coupling(i);
+        (self.d.get(i), coupling * coupling)
+    }
+}
+
 /// Eigenvalue `index` (from 0, ascending) of the matrix of order `n`, whose norm is near 1.
-///
-/// Counts the negative pivots of `T - x` with an approximate reciprocal: each pivot is then exact for elements that
-/// are a few ulp off, so the count is right for a matrix as near. Pivots near 0 are moved away from it.
 #[inline(always)]
 pub fn eigenvalue<R: Real>(d: Shared<R>, e: Shared<R>, n: u32, index: u32) -> R {
-    let (mut low, mut high) = bounds(d, e, n);
-    let quarter = R::HALF * R::HALF;
-    for _ in 0..passes(size_of::<R>()) {
-        let step = (high - low) * quarter;
-        let middle = low + (high - low) * R::HALF;
-        let points = [low + step, middle, high - step];
-        let below = counts(d, e, n, points);
-        // The outermost points that hold it.
-        let mut new_low = low;
-        let mut new_high = high;
-        for p in 0..POINTS {
-            new_low = if below[p] <= index { new_low.max(points[p]) } else { new_low };
-            new_high = if below[p] > index { new_high.min(points[p]) } else { new_high };
-        }
-        low = new_low;
-        high = new_high.max(new_low);
-    }
-    low + (high - low) * R::HALF
-}
-
-/// Gershgorin's interval.
-#[inline(always)]
-fn bounds<R: Real>(d: Shared<R>, e: Shared<R>, n: u32) -> (R, R) {
-    let (mut low, mut high) = (d.get(0), d.get(0));
-    let mut left = R::ZERO;
-    for i in 0..n {
-        let right = if i + 1 < n { e.get(i).abs() } else { R::ZERO };
-        let radius = left + right;
-        low = low.min(d.get(i) - radius);
-        high = high.max(d.get(i) + radius);
-        left = right;
-    }
-    // The sums are rounded.
-    let margin = R::EPSILON * R::TWO * low.abs().max(high.abs());
-    (low - margin, high + margin)
-}
-
-/// How many eigenvalues lie below each point.
-#[inline(always)]
-fn counts<R: Real>(d: Shared<R>, e: Shared<R>, n: u32, points: [R; POINTS]) -> [u32; POINTS] {
-    let least = R::SAFE_MIN * R::UNIT_ROUNDOFF.recip();
-    let mut below = [0; POINTS];
-    let mut pivots = [R::ONE; POINTS];
-    let mut square = R::ZERO;
-    for i in 0..n {
-        let d_i = d.get(i);
-        for p in 0..POINTS {
-            let pivot = (-square).mul_add(pivots[p].recip_approx(), d_i - points[p]);
-            pivots[p] = if pivot.abs() < least { -least } else { pivot };
-            below[p] += (pivots[p] < R::ZERO) as u32;
-        }
-        let e_i = if i + 1 < n { e.get(i) } else { R::ZERO };
-        square = e_i * e_i;
-    }
-    below
+    let matrix = Tridiagonal { d, e, n };
+    let (low, high) = matrix.bounds();
+    let mut interval = Intervals::new([index], low, high);
+    interval.narrow::<POINTS>(matrix, n, passes(size_of::<R>()));
+    interval.middle(0)
 }

@@ -17,7 +17,7 @@
 //! numbers of the element type; two numbers that say how blocks follow each other. Where `k` is 0, A and B are not read;
 //! where beta is 0, C is not.
 // Index loops: an iterator by value would put a register array into local memory.
-#![allow(clippy::needless_range_loop)]
+#![allow(clippy::needless_range_loop, clippy::manual_memcpy)]
 
 pub mod gemm_direct;
 pub mod gemm_reg;

@@ -18,7 +18,7 @@ const CONDITIONED: &str = "conditioned";
 pub fn class_names(op: Op) -> Vec<&'static str> {
     let mut names: Vec<&'static str> = match op {
         Op::Syev => dense::CLASSES.iter().map(|(name, _)| *name).collect(),
-        Op::Steqr => tridiagonal::CLASSES.iter().map(|(name, _)| *name).collect(),
+        Op::Steqr | Op::Stedc | Op::Stebz => tridiagonal::CLASSES.iter().map(|(name, _)| *name).collect(),
         // Products have no classes of their own.
         Op::Gemm => vec![],
     };

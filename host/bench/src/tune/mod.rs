@@ -383,7 +383,7 @@ mod tests {
         let routes = |tuner: &Tuner<'_>| -> Vec<String> {
             tuner.arms(&cell).unwrap().into_iter().map(|a| a.route).collect()
         };
-        assert_eq!(routes(&tuner), ["cta", "thread", "cta_fused", "jacobi", "block"]);
+        assert_eq!(routes(&tuner), ["cta", "thread", "cta_fused", "jacobi", "block", "blocked"]);
         let with_auto = Request { auto: true, ..request.clone() };
         let tuner = Tuner::new(&with_auto, &queue, in_place(), &provenance).unwrap();
         assert_eq!(routes(&tuner).last().unwrap(), "auto");

@@ -136,7 +136,7 @@ fn note(request: &Request, in_place: &Table, kept: usize) -> String {
     let dtypes: Vec<String> = request.dtypes.iter().map(ToString::to_string).collect();
     let kinds: Vec<String> = match request.op {
         Op::Gemm => request.sides.iter().map(ToString::to_string).collect(),
-        Op::Syev | Op::Steqr => request.jobz.iter().map(ToString::to_string).collect(),
+        _ => request.jobz.iter().map(ToString::to_string).collect(),
     };
     let mut at: Vec<String> = batches.iter().map(ToString::to_string).collect();
     if request.saturation {

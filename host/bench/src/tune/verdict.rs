@@ -102,7 +102,7 @@ pub(super) fn cell_of(row: &Row) -> Option<Cell> {
             let ops: Sides = row.jobz.parse().ok()?;
             (Jobz::V, Sides { m: other(row.m), k: other(row.k), ..ops })
         }
-        Op::Syev | Op::Steqr => (row.jobz.parse().ok()?, Sides::default()),
+        _ => (row.jobz.parse().ok()?, Sides::default()),
     };
     Some(Cell {
         op,

@@ -15,15 +15,15 @@ use super::{DeviceChoice, device, words};
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub struct BenchArgs {
-    /// Operation: syev, steqr or gemm
-    #[arg(value_name = "OP", value_parser = words::<Op>(&["syev", "steqr", "gemm"]))]
+    /// Operation: syev, steqr, stedc, stebz (with --jobz N) or gemm
+    #[arg(value_name = "OP", value_parser = words::<Op>(&["syev", "steqr", "stedc", "stebz", "gemm"]))]
     pub op: Op,
 
     /// Where to run: auto, cpu, simt (counters only), cuda or cuda:N
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device)]
     pub device: DeviceChoice,
 
-    /// Element types: f32, f64, c32, c64; steqr has f32 and f64
+    /// Element types: f32, f64, c32, c64; only syev has the last two
     #[arg(long, value_name = "T,..", default_value = "f32", value_delimiter = ',')]
     pub dtype: Vec<Dtype>,
 
@@ -135,6 +135,7 @@ Examples:
   batchlas bench syev --device cuda --dtype f32,f64,c32,c64 --n 2..32:2 --jobz V,N --html syev.html
   batchlas bench syev --n 8,64,200 --batch auto --plot saturation.svg
   batchlas bench steqr --routes cta:nested,cta:flat+pg --json forms.jsonl
+  batchlas bench stedc --n 64,256,1024 --batch 128 --routes levels
   batchlas bench gemm --dtype f32,f64 --n 4..2048*2 --batch auto --ops nn,nt --json gemm.jsonl
   batchlas bench gemm --m 1024 --n 32 --k 64 --batch 64 --routes reg:128x32x32,vendor
   batchlas bench syev --device simt --n 8 --routes cta,cta_fused";

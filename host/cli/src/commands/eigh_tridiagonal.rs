@@ -3,9 +3,9 @@
 use std::process::ExitCode;
 
 use batchlas::check::{self, Quality};
-use batchlas::linalg::{Eigh, EighTridiagonalOptions, eigh_tridiagonal_with};
+use batchlas::linalg::{Eigh, EighTridiagonalOptions, Method, decide_tridiagonal, eigh_tridiagonal_with};
 use batchlas::ops::Target;
-use batchlas::ops::steqr::{self, Decision, OPERATION, Options, Problem, Shift};
+use batchlas::ops::steqr::{Decision, Options, Problem, Shift};
 use batchlas::routes::Pin;
 use batchlas::{Jobz, Queue, Real, Status};
 use ndarray_npy::WritableElement;
@@ -20,9 +20,15 @@ use crate::input::{self, Tridiagonal, Tridiagonals};
 /// Runs the command.
 pub fn run(args: &EighTridiagonalArgs) -> Result<ExitCode, Failure> {
     let files = Files::check(&args.input, &args.solve)?;
-    let complete =
-        |route| Options { route, form: args.form.0, update: args.update, ..Options::default() }.pin();
-    let settings = Settings::open(&OPERATION, &args.solve, complete)?;
+    let by_ql = matches!(args.method, Method::Auto | Method::Qr);
+    if !by_ql && (args.form.0.is_some() || args.update.is_some()) {
+        return Err(Failure::new(format!("--method {} has neither --form nor --update", args.method)));
+    }
+    let complete = |route| {
+        let options = Options { route, form: args.form.0, update: args.update, ..Options::default() };
+        if by_ql { options.pin() } else { Ok(options.route) }
+    };
+    let settings = Settings::open(args.method.operation(), &args.solve, complete)?;
     match input::read_tridiagonal(&args.input)? {
         Tridiagonals::F32(items) => solve(args, &settings, &files, items),
         Tridiagonals::F64(items) => solve(args, &settings, &files, items),
@@ -38,7 +44,11 @@ fn solve<T>(
 where
     T: Real + WritableElement,
 {
-    let job = Chains { items, jobz: settings.jobz, shift: args.shift };
+    let (jobz, shift) = (settings.jobz, args.shift);
+    let problem = Problem { dtype: T::DTYPE, n: items.n, batch: items.batch, jobz };
+    // One for all parts, the CPU in a device's place included.
+    let method = args.method.resolve(&problem, &Target::of(&settings.queue), settings.route.as_ref())?;
+    let job = Chains { items, jobz, shift, method };
     finish(Subject::Tridiagonals(args.shift), &args.solve, settings, files, &job)
 }
 
@@ -47,6 +57,14 @@ struct Chains<T> {
     items: Tridiagonal<T>,
     jobz: Jobz,
     shift: Shift,
+    method: Method,
+}
+
+impl<T> Chains<T> {
+    fn options(&self, route: Option<&Pin>) -> EighTridiagonalOptions {
+        let Chains { jobz, shift, method, .. } = *self;
+        EighTridiagonalOptions { jobz, shift, method, route: route.cloned(), ..Default::default() }
+    }
 }
 
 impl<T: Real> Job<T> for Chains<T> {
@@ -64,8 +82,7 @@ impl<T: Real> Job<T> for Chains<T> {
 
     fn decide(&self, target: &Target, route: Option<&Pin>) -> batchlas::Result<Decision> {
         let problem = Problem { dtype: T::DTYPE, n: self.n(), batch: self.batch(), jobz: self.jobz };
-        let options = Options { route: route.cloned(), ..Options::default() };
-        Ok(steqr::plan(&problem, target, &options)?.0)
+        decide_tridiagonal(&problem, target, &self.options(route))
     }
 
     fn part(&self, first: usize, count: usize) -> Result<(usize, usize), Failure> {
@@ -79,8 +96,7 @@ impl<T: Real> Job<T> for Chains<T> {
         route: Option<&Pin>,
         or_cpu: bool,
     ) -> batchlas::Result<Eigh<T, Problem>> {
-        let (jobz, shift, route) = (self.jobz, self.shift, route.cloned());
-        let options = EighTridiagonalOptions { jobz, shift, route, or_cpu, ..Default::default() };
+        let options = EighTridiagonalOptions { or_cpu, ..self.options(route) };
         let (d, e) = self.items.part(*part);
         let mut solved = eigh_tridiagonal_with(queue, d, e, self.n(), &options)?;
         if self.n() == 0 {

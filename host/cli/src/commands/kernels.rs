@@ -155,7 +155,7 @@ mod tests {
     use super::*;
 
     const fn module(name: &'static str, arch: u32) -> EmbeddedModule {
-        EmbeddedModule { name, krate: "k", arch, ptx: "", cubin: None, entries: &[], resources: &[] }
+        EmbeddedModule { name, krate: "k", arch, ptx: b"", cubin: None, entries: &[], resources: &[] }
     }
 
     #[test]

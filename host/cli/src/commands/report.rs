@@ -119,12 +119,12 @@ impl Report {
         settings: &Settings,
         solved: &Solved<T>,
     ) -> Self {
-        let (op, uplo, shift) = match subject {
-            Subject::Matrices(uplo) => ("syev", Some(uplo.to_string()), None),
-            Subject::Tridiagonals(shift) => ("steqr", None, Some(shift.to_string())),
+        let (uplo, shift) = match subject {
+            Subject::Matrices(uplo) => (Some(uplo.to_string()), None),
+            Subject::Tridiagonals(shift) => (None, (solved.operation == "steqr").then(|| shift.to_string())),
         };
         Report {
-            op,
+            op: solved.operation,
             dtype: T::DTYPE,
             n: solved.n,
             batch: solved.batch,

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 use std::process::ExitCode;
 
 use batchlas::Uplo;
-use batchlas::ops::{Explanation, gemm, steqr, syev};
+use batchlas::ops::{Explanation, gemm, ormqr, stebz, stedc, steqr, syev, sytrd};
 use batchlas::routes::Operation;
 use batchlas_bench::Sides;
 
@@ -18,7 +18,15 @@ pub fn run(args: &RoutesArgs) -> Result<ExitCode, Failure> {
     let RoutesArgs { dtype, n, batch, jobz, arch, .. } = *args;
     let explanation = match operation(&args.op)?.name {
         "steqr" => steqr::explain(&steqr::Problem { dtype, n, batch, jobz }, arch, None)?,
+        "stedc" => stedc::explain(&stedc::Problem { dtype, n, batch, jobz }, arch, None)?,
+        "stebz" => stebz::explain(&stebz::Problem { dtype, n, batch }, arch, None)?,
         "syev" => syev::explain(&syev::Problem { dtype, n, batch, jobz, uplo: Uplo::default() }, arch, None)?,
+        "sytrd" => sytrd::explain(&sytrd::Problem { dtype, n, batch, uplo: Uplo::default() }, arch, None)?,
+        // Those of a reduction, applied to all vectors.
+        "ormqr" => {
+            let reflectors = n.saturating_sub(1);
+            ormqr::explain(&ormqr::Problem { dtype, n, columns: n, reflectors, batch }, arch, None)?
+        }
         "gemm" => {
             let Sides { op_a, op_b, .. } = args.ops;
             let (m, k) = (args.m.unwrap_or(n), args.k.unwrap_or(n));

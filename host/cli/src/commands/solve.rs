@@ -111,6 +111,8 @@ pub struct Solved<T: Scalar> {
     pub status: Vec<i32>,
     /// Where it ran.
     pub device: Device,
+    /// The operation that solved.
+    pub operation: &'static str,
     /// The family and its parameters.
     pub route: String,
     /// What the user should know of the choice.
@@ -133,6 +135,7 @@ pub fn solve<T: Scalar, J: Job<T>>(settings: &Settings, job: &J) -> Result<Solve
         v: (settings.jobz == Jobz::V).then(|| Vec::with_capacity(batch * n * n)),
         status: Vec::with_capacity(batch),
         device: settings.queue.device(),
+        operation: "",
         route: String::new(),
         note: None,
         time: Duration::ZERO,
@@ -225,6 +228,7 @@ impl<T: Scalar> Solved<T> {
         self.note = self.note.take().or(part.route.note.clone());
         let on_cpu = part.route.route.family().kind == Kind::Cpu;
         self.device = if on_cpu { Device::Cpu } else { asked };
+        self.operation = part.route.operation;
         self.route = part.route.to_string();
     }
 }

@@ -42,6 +42,8 @@ impl Lab {
         for name in [
             "BATCHLAS_SYEV_ROUTE",
             "BATCHLAS_STEQR_ROUTE",
+            "BATCHLAS_STEDC_ROUTE",
+            "BATCHLAS_STEBZ_ROUTE",
             "BATCHLAS_TUNED_DIR",
             "BATCHLAS_COVERAGE",
             "BATCHLAS_TRACE",

@@ -134,12 +134,12 @@ impl Source {
         match &self.kind {
             Kind::Build(nvdisasm) => {
                 if nvdisasm.is_some() {
-                    write(&cubin, module.cubin.unwrap_or_default())?;
+                    write(&cubin, &module.cubin()?.unwrap_or_default())?;
                 }
                 kernels_of(module, nvdisasm.as_deref(), &cubin, |entry| recorded(module, entry))
             }
             Kind::Assembler(ptxas, arch, nvdisasm) => {
-                write(&ptx, module.ptx.as_bytes())?;
+                write(&ptx, module.ptx()?.as_bytes())?;
                 let assembled = ptxas::assemble(ptxas, &ptx, *arch, &cubin).map_err(build_failure)?;
                 let said = |entry: &str| assembled.resources.get(entry).copied();
                 kernels_of(module, nvdisasm.as_deref(), &cubin, said)
@@ -225,7 +225,7 @@ fn kernels_of(
 ) -> Result<Vec<Kernel>, Failure> {
     let machine = nvdisasm.map(|nvdisasm| ptxas::machine_mix(nvdisasm, cubin));
     let machine = machine.transpose().map_err(build_failure)?;
-    let kernels = audit::parse_ptx(module.ptx).into_iter().map(|entry| {
+    let kernels = audit::parse_ptx(&module.ptx()?).into_iter().map(|entry| {
         let mix = match &machine {
             Some(machine) => machine.get(&entry.name).cloned().unwrap_or_default(),
             None => entry.mix,
@@ -288,7 +288,7 @@ mod tests {
         name: "m_f32",
         krate: "k",
         arch: 90,
-        ptx: ".visible .entry m_f32_8()\n{\n\tret;\n}\n.visible .entry m_f32_4()\n{\n\tbar.sync 0;\n\tret;\n}\n",
+        ptx: b".visible .entry m_f32_8()\n{\n\tret;\n}\n.visible .entry m_f32_4()\n{\n\tbar.sync 0;\n\tret;\n}\n",
         cubin: Some(b"code"),
         entries: &["m_f32_4", "m_f32_8"],
         resources: &[[40, 0, 0, 0, 16], [48, 8, 4, 12, 0]],

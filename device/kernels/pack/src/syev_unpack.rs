@@ -1,4 +1,4 @@
-//! `vendor_unpack`: a vendor's results in this library's conventions.
+//! `syev_unpack`: a vendor's results in this library's conventions.
 
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
@@ -6,10 +6,10 @@ use cuda_std::prelude::*;
 /// Brings one item's values, vectors and status back.
 ///
 /// # Layout and shapes
-/// `packed`: `n * n` elements an item, the routine's vectors column by column. `scale`: by what `vendor_pack`
+/// `packed`: `n * n` elements an item, the routine's vectors column by column. `scale`: by what `syev_pack`
 /// multiplied the item. `info`: the routine's report, an item. `a`: items with `ld` and `stride`, overwritten
 /// by the vectors (`VECTORS`), else untouched. `w`: `n` values an item, divided by the scale in place.
-/// `status`: as `vendor_pack` left it; on return also the number of off-diagonals that did not converge.
+/// `status`: as `syev_pack` left it; on return also the number of off-diagonals that did not converge.
 ///
 /// # Lanes
 /// One block an item, of whole warps; a warp takes every k-th column, a lane every 32nd row.
@@ -30,7 +30,7 @@ use cuda_std::prelude::*;
 /// # Source
 /// Ours.
 #[kernel(T = [f32, f64, c32, c64], VECTORS = [true, false], launch_bounds(256))]
-pub unsafe fn vendor_unpack<T: Scalar, const VECTORS: bool>(
+pub unsafe fn syev_unpack<T: Scalar, const VECTORS: bool>(
     packed: Global<T>,
     scale: Global<T::Real>,
     info: Global<i32>,

@@ -1,4 +1,4 @@
-//! `vendor_pack`: a batch as a vendor's routine wants it.
+//! `syev_pack`: a batch as a vendor's routine wants it.
 
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
@@ -30,7 +30,7 @@ use cuda_std::prelude::*;
 /// # Source
 /// Ours.
 #[kernel(T = [f32, f64, c32, c64], launch_bounds(256))]
-pub unsafe fn vendor_pack<T: Scalar>(
+pub unsafe fn syev_pack<T: Scalar>(
     a: Global<T>,
     packed: GlobalMut<T>,
     scale: GlobalMut<T::Real>,
@@ -139,7 +139,7 @@ impl Cursor {
 /// The largest of the block's numbers, known to each thread. A barrier of the block lies before.
 #[inline(always)]
 #[cfg_attr(not(target_os = "cuda"), track_caller)]
-fn block_max<R: Real>(mine: R) -> R {
+pub(crate) fn block_max<R: Real>(mine: R) -> R {
     let warps = thread::block_dim_x() / 32;
     let largest = Tile::native(32).reduce(mine, |x, y| x.max(y));
     // SAFETY: the launch gives a real number a warp, and nothing else uses the block's shared memory.

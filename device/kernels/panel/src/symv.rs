@@ -1,0 +1,226 @@
+//! `y = A v` for a Hermitian matrix of which the lower triangle is read, each element once.
+
+use cuda_std::partition::Tile;
+use cuda_std::prelude::*;
+
+/// Columns of a tile. A warp has 4 KB of loads in flight: of 4-byte scalars two tiles.
+const fn tile_columns(scalar_bytes: usize) -> usize {
+    if scalar_bytes > 8 { 8 } else { 16 }
+}
+
+/// The matrix and the vector, whose elements up to `done` are zero.
+#[derive(Clone, Copy)]
+pub struct Operands<T> {
+    /// Element (0, 0).
+    pub a: GlobalMut<T>,
+    /// Distance between columns.
+    pub ld: u32,
+    /// Order.
+    pub n: u32,
+    /// Elements of `v` from 0 to `done` are zero.
+    pub done: u32,
+    /// The vector, zero from `n` to the next multiple of 32.
+    pub v: Shared<T>,
+}
+
+/// A place in the tiles of the lower triangle, which are counted column by column.
+#[derive(Clone, Copy)]
+struct Place {
+    strip: u32,
+    row_tile: u32,
+}
+
+impl<T: Scalar> Operands<T> {
+    const COLUMNS: usize = tile_columns(size_of::<T>());
+    /// Strips of columns beside each other in 32 columns.
+    const STRIPS: u32 = (32 / Self::COLUMNS) as u32;
+
+    #[inline(always)]
+    fn row_tiles(&self) -> u32 {
+        self.n.div_ceil(32)
+    }
+
+    /// The first strip that `v` does not leave out.
+    #[inline(always)]
+    fn first_strip(&self) -> u32 {
+        (self.done + 1) / Self::COLUMNS as u32
+    }
+
+    /// Tiles of the strips that count.
+    #[inline(always)]
+    fn tiles(&self) -> u32 {
+        let (strip, height) = (self.first_strip(), self.row_tiles());
+        let whole = height - strip / Self::STRIPS;
+        (Self::STRIPS - strip % Self::STRIPS) * whole + Self::STRIPS * (whole * (whole - 1) / 2)
+    }
+
+    #[inline(always)]
+    fn place(&self, mut tile: u32) -> Place {
+        let mut strip = self.first_strip();
+        let height = self.row_tiles();
+        while tile >= height - strip / Self::STRIPS {
+            tile -= height - strip / Self::STRIPS;
+            strip += 1;
+        }
+        Place { strip, row_tile: strip / Self::STRIPS + tile }
+    }
+
+    /// This warp's share of the product, one of `warps` (a power of two): it is left in `part`, whose elements from the tile of `done`
+    /// to the padded end are set. Element `r` is touched by lane `r % 32` alone.
+    #[inline(always)]
+    pub fn multiply(self, tile: Tile, warp: u32, warps: u32, part: Shared<T>) {
+        let height = self.row_tiles();
+        let mut row = (self.done + 1) / 32 * 32 + tile.rank();
+        while row < 32 * height {
+            part.set(row, T::ZERO);
+            row += 32;
+        }
+        // Tiles in turn would balance no better, and would end a strip at each tile.
+        let total = self.tiles();
+        let shift = warps.trailing_zeros();
+        let start = (total * warp) >> shift;
+        let mut left = ((total * (warp + 1)) >> shift) - start;
+        let mut place = self.place(start);
+        while left > 0 {
+            let here = height - place.row_tile;
+            let count = if left < here { left } else { here };
+            self.strip(tile, place, count, part);
+            left -= count;
+            place.strip += 1;
+            place.row_tile = place.strip / Self::STRIPS;
+        }
+    }
+
+    /// `count` tiles of a strip, downwards.
+    #[inline(always)]
+    fn strip(&self, tile: Tile, place: Place, count: u32, part: Shared<T>) {
+        let first_column = place.strip * Self::COLUMNS as u32;
+        // What column c of the strip gives to element c of the product, by the rows of this lane.
+        let mut sums = [T::ZERO; 16];
+        let mut row_tile = place.row_tile;
+        if row_tile == place.strip / Self::STRIPS {
+            self.diagonal_tile(tile, first_column, row_tile, &mut sums, part);
+            row_tile += 1;
+        }
+        let end = place.row_tile + count;
+        if size_of::<T>() == 4 {
+            while row_tile + 2 <= end && 32 * (row_tile + 2) <= self.n {
+                self.tiles_below::<2>(tile, first_column, row_tile, &mut sums, part);
+                row_tile += 2;
+            }
+        }
+        while row_tile < end {
+            self.tiles_below::<1>(tile, first_column, row_tile, &mut sums, part);
+            row_tile += 1;
+        }
+        let total = fold_columns::<T>(tile, &mut sums);
+        let row = first_column + tile.rank() % Self::COLUMNS as u32;
+        if row % 32 == tile.rank() {
+            part.set(row, part.get(row) + total);
+        }
+    }
+
+    /// `R` tiles below the diagonal, under each other; only where it is one may rows pass the last.
+    #[inline(always)]
+    fn tiles_below<const R: usize>(
+        &self,
+        tile: Tile,
+        first_column: u32,
+        row_tile: u32,
+        sums: &mut [T; 16],
+        part: Shared<T>,
+    ) {
+        let mut elements = [[T::ZERO; 16]; R];
+        let mut v_row = [T::ZERO; R];
+        let first_row = 32 * row_tile + tile.rank();
+        if R > 1 || first_row < self.n {
+            let from = self.a.at(first_column as usize * self.ld as usize + first_row as usize);
+            // In 32 bits, or the multiples of ld take twice the registers.
+            for c in 0..Self::COLUMNS {
+                for r in 0..R {
+                    elements[r][c] = from.get((c as u32 * self.ld) as usize + 32 * r);
+                }
+            }
+        }
+        for r in 0..R {
+            v_row[r] = self.v.get(first_row + 32 * r as u32);
+        }
+        let mut product = [[T::ZERO; 2]; R];
+        for quad in 0..Self::COLUMNS / 4 {
+            let v = self.v.get_array::<4>(first_column + 4 * quad as u32);
+            for s in 0..4 {
+                let c = 4 * quad + s;
+                for r in 0..R {
+                    product[r][s % 2] = elements[r][c].mul_add(v[s], product[r][s % 2]);
+                    sums[c] = elements[r][c].conj().mul_add(v_row[r], sums[c]);
+                }
+            }
+        }
+        for r in 0..R {
+            let row = first_row + 32 * r as u32;
+            part.set(row, part.get(row) + (product[r][0] + product[r][1]));
+        }
+    }
+
+    /// A tile on the diagonal, of whose elements only the real part is read there.
+    #[inline(always)]
+    fn diagonal_tile(
+        &self,
+        tile: Tile,
+        first_column: u32,
+        row_tile: u32,
+        sums: &mut [T; 16],
+        part: Shared<T>,
+    ) {
+        let row = 32 * row_tile + tile.rank();
+        if row < self.n {
+            let v_row = self.v.get(row);
+            let mut product = T::ZERO;
+            for c in 0..Self::COLUMNS {
+                let column = first_column + c as u32;
+                if row >= column {
+                    let x = self.a.get(column as usize * self.ld as usize + row as usize);
+                    let x = if row == column { T::from_real(x.re()) } else { x };
+                    product = x.mul_add(self.v.get(column), product);
+                    let below = if row == column { <T::Real as Real>::ZERO } else { <T::Real as Real>::ONE };
+                    sums[c] = x.conj().mul_add(v_row.scale(below), sums[c]);
+                }
+            }
+            part.set(row, part.get(row) + product);
+        }
+    }
+}
+
+/// The sum over all lanes of `sums[c]`, on the lanes whose rank is `c` modulo the columns of a tile.
+#[inline(always)]
+#[cfg_attr(not(target_os = "cuda"), track_caller)]
+fn fold_columns<T: Scalar>(tile: Tile, sums: &mut [T; 16]) -> T {
+    let columns = const { tile_columns(size_of::<T>()) };
+    if columns > 8 {
+        fold::<T, 8>(tile, sums);
+    }
+    fold::<T, 4>(tile, sums);
+    fold::<T, 2>(tile, sums);
+    fold::<T, 1>(tile, sums);
+    let mut total = sums[0];
+    total += tile.shuffle_xor(total, 16);
+    if columns < 16 {
+        total += tile.shuffle_xor(total, 8);
+    }
+    total
+}
+
+/// Halves the columns of a lane: lanes with the bit `HALF` keep the upper ones.
+#[inline(always)]
+#[cfg_attr(not(target_os = "cuda"), track_caller)]
+fn fold<T: Scalar, const HALF: usize>(tile: Tile, sums: &mut [T; 16]) {
+    let upper = tile.rank() & HALF as u32 != 0;
+    let choose = |take: bool, x: T, y: T| {
+        T::from_parts(if take { x.re() } else { y.re() }, if take { x.im() } else { y.im() })
+    };
+    for c in 0..HALF {
+        let (low, high) = (sums[c], sums[c + HALF]);
+        let given = choose(upper, low, high);
+        sums[c] = choose(upper, high, low) + tile.shuffle_xor(given, HALF as u32);
+    }
+}

@@ -1,0 +1,26 @@
+//! `ormqr`: products of Householder reflectors applied from the left.
+//!
+//! [`solve()`] works in place on device memory and does not wait for a GPU.
+
+#[cfg(feature = "kernels")]
+pub(crate) mod blocked;
+mod decide;
+mod problem;
+mod solve;
+
+pub use decide::{Decision, Plan, explain};
+pub use problem::Problem;
+pub use solve::{Options, plan, solve};
+
+use crate::routes::{Family, Key, Kind, Operation};
+
+/// Keys and families of `ormqr`.
+pub static OPERATION: Operation = Operation {
+    name: "ormqr",
+    keys: &[
+        Key::Word { name: "dtype", words: &["f32", "f64", "c32", "c64"] },
+        Key::Size { name: "n" },
+        Key::Size { name: "batch" },
+    ],
+    families: &[Family { name: "blocked", kind: Kind::Native, params: &[] }],
+};

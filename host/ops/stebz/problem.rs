@@ -1,0 +1,54 @@
+//! What a solve of `stebz` is about, without its data.
+
+use crate::error::{Error, Result};
+use crate::routes::ShapeKey;
+use crate::scalar::Dtype;
+
+/// A batch of real symmetric tridiagonal matrices whose eigenvalues are wanted.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Problem {
+    /// The element type: `f32` or `f64`.
+    pub dtype: Dtype,
+    /// The order of each matrix.
+    pub n: usize,
+    /// Number of matrices.
+    pub batch: usize,
+}
+
+impl Problem {
+    /// Whether there is nothing to compute.
+    pub fn is_empty(&self) -> bool {
+        self.n == 0 || self.batch == 0
+    }
+
+    /// The problem's place in a route table.
+    pub fn key(&self) -> ShapeKey {
+        ShapeKey { words: vec![self.dtype.name()], sizes: vec![self.n as u64, self.batch as u64] }
+    }
+
+    /// Diagonal elements, and eigenvalues, of the whole batch.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] where n * batch passes the address space.
+    pub fn values(&self) -> Result<usize> {
+        self.n
+            .checked_mul(self.batch)
+            .ok_or_else(|| Error::argument(format!("{} * {} eigenvalues overflow", self.n, self.batch)))
+    }
+
+    /// Off-diagonal elements of the whole batch: n - 1 an item.
+    ///
+    /// # Errors
+    /// As [`values`](Self::values).
+    pub fn couplings(&self) -> Result<usize> {
+        self.values().map(|values| if self.n == 0 { 0 } else { values - self.batch })
+    }
+
+    /// Refuses complex types: the tridiagonal form of a Hermitian matrix is real.
+    pub(super) fn check_type(&self) -> Result<()> {
+        if self.dtype.is_complex() {
+            return Err(Error::argument(format!("stebz takes f32 or f64, not {}", self.dtype)));
+        }
+        Ok(())
+    }
+}

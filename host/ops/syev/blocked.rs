@@ -1,0 +1,317 @@
+//! `blocked`: reduction in panels, then divide and conquer and back-transformation, or bisection for values only.
+//!
+//! Any order; two launches a panel of the reduction, a few a level of divide and conquer, and six around them. Beside the
+//! matrices the workspace holds the tridiagonal vectors and what divide and conquer needs. Where memory is short the batch
+//! goes through in parts.
+
+use cuda_std::{Global, GlobalMut};
+use kernels_pack::lacp2::{LACP2_ELEMENTS, lacp2};
+use kernels_pack::syev_unpack::syev_unpack;
+use num_complex::Complex;
+
+use super::family::{Arrays, Family, Operands, Plan};
+use super::{Jobz, Problem};
+use crate::error::{Error, Result};
+use crate::ops::stebz::bisect as stebz;
+use crate::ops::stedc::levels::{self as stedc, Signs};
+use crate::ops::steqr::cta::Basis;
+use crate::ops::sytrd::blocked::{Panels, Reduced, scale};
+use crate::ops::tiles::{KernelReal, KernelScalar, Matrices, config, submit};
+use crate::ops::{Target, ormqr};
+use crate::queue::{Queue, Workspace, workspace_bytes};
+use crate::routes::Params;
+use crate::scalar::Scalar;
+
+pub(crate) struct Blocked;
+
+impl Family for Blocked {
+    fn name(&self) -> &'static str {
+        "blocked"
+    }
+
+    fn can_run(
+        &self,
+        problem: &Problem,
+        params: &Params,
+        target: &Target,
+    ) -> std::result::Result<(), String> {
+        Panels::new(problem.dtype, (problem.n, problem.batch), params, target)?;
+        if problem.jobz == Jobz::V {
+            ormqr::blocked::can_run(&back_transform(problem, problem.batch), target)?;
+            stedc::fits(problem.dtype.real(), problem.n, target)?;
+        }
+        Ok(())
+    }
+
+    fn plan(&self, problem: &Problem, params: &Params, target: &Target) -> Result<Plan> {
+        problem.values()?;
+        let panels = Panels::new(problem.dtype, (problem.n, problem.batch), params, target)
+            .map_err(Error::argument)?;
+        let mut params = params.clone();
+        panels.write_to(&mut params);
+        let workspace_bytes = Bytes::new(problem, &panels, problem.batch).total();
+        Ok(Plan { problem: *problem, family: self.name(), params, workspace_bytes })
+    }
+
+    fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
+        match operands {
+            Operands::F32(arrays) => in_parts(queue, plan, arrays),
+            Operands::F64(arrays) => in_parts(queue, plan, arrays),
+            Operands::C32(arrays) => in_parts(queue, plan, arrays),
+            Operands::C64(arrays) => in_parts(queue, plan, arrays),
+        }
+    }
+}
+
+/// The application of the reduction's reflectors to all vectors.
+fn back_transform(problem: &Problem, batch: usize) -> ormqr::Problem {
+    let Problem { dtype, n, .. } = *problem;
+    ormqr::Problem { dtype, n, columns: n, reflectors: n.saturating_sub(1), batch }
+}
+
+/// Bytes of a workspace, phase by phase.
+struct Bytes {
+    /// Kept from the first launch to the last: scales, d, e, tau, statuses.
+    kept: usize,
+    /// W of the panels, and what a grid needs.
+    reduction: usize,
+    /// Vectors of the tridiagonal matrices, complex ones first where the type is.
+    vectors: usize,
+    /// What divide and conquer needs beside them, real vectors in complex types included.
+    conquest: usize,
+    /// Triangular factors of the reflectors.
+    factors: usize,
+}
+
+impl Bytes {
+    fn new(problem: &Problem, panels: &Panels, batch: usize) -> Self {
+        let Problem { dtype, n, jobz, .. } = *problem;
+        let (whole, real) = (dtype.bytes(), dtype.real().bytes());
+        let part = |elements: usize, bytes: usize| workspace_bytes::<u8>(elements.saturating_mul(bytes));
+        let values = n.saturating_mul(batch);
+        let squares = values.saturating_mul(n);
+        let kept = part(batch, real) + 2 * part(values, real) + part(values, whole) + part(batch, 4);
+        let reduction = panels.bytes(dtype, batch);
+        if jobz == Jobz::N {
+            return Bytes { kept, reduction, vectors: 0, conquest: 0, factors: 0 };
+        }
+        let lifted = if dtype.is_complex() { part(squares, real) } else { 0 };
+        let conquest = stedc::workspace_bytes(dtype.real(), n, batch, jobz).saturating_add(lifted);
+        let factors = ormqr::blocked::factor_bytes(&back_transform(problem, batch));
+        Bytes { kept, reduction, vectors: part(squares, whole), conquest, factors }
+    }
+
+    fn total(&self) -> usize {
+        let solve = self.vectors.saturating_add(self.conquest.max(self.factors));
+        self.kept.saturating_add(self.reduction.max(solve))
+    }
+}
+
+/// Solves in parts that the memory has workspace for: all items at once, where it can be.
+fn in_parts<T: Typed>(queue: &Queue, plan: &Plan, arrays: Arrays<'_, T>) -> Result<()> {
+    let problem = plan.problem;
+    let panels = Panels::new(problem.dtype, (problem.n, problem.batch), &plan.params, &Target::of(queue))
+        .map_err(Error::argument)?;
+    let a = Matrices::of(arrays.a);
+    let (w, status) = (arrays.w.view_mut(), arrays.status.view_mut());
+    let (mut first, mut part) = (0, problem.batch);
+    while first < problem.batch {
+        let count = part.min(problem.batch - first);
+        let mut workspace = match queue.workspace(Bytes::new(&problem, &panels, count).total()) {
+            Ok(workspace) => workspace,
+            Err(Error::OutOfMemory { .. }) if count > 1 => {
+                part = count / 2;
+                continue;
+            }
+            Err(error) => return Err(error),
+        };
+        let items = Items {
+            problem: Problem { batch: count, ..problem },
+            a: Matrices { view: a.view.at(first * a.stride), ..a },
+            w: w.at(first * problem.n),
+            status: status.at(first),
+        };
+        items.solve(queue, &panels, &mut workspace)?;
+        first += count;
+    }
+    Ok(())
+}
+
+/// A part of the batch.
+struct Items<T: Scalar> {
+    problem: Problem,
+    a: Matrices<T>,
+    w: GlobalMut<T::Real>,
+    status: GlobalMut<i32>,
+}
+
+impl<T: Typed> Items<T> {
+    fn solve(&self, queue: &Queue, panels: &Panels, workspace: &mut Workspace<'_>) -> Result<()> {
+        let Problem { n, batch, jobz, uplo, .. } = self.problem;
+        let scales = workspace.take(batch)?;
+        let d = workspace.take(n * batch)?;
+        let e = workspace.take(n * batch)?;
+        let tau = workspace.take(n * batch)?;
+        let info = workspace.take::<i32>(batch)?;
+        let kept = workspace.mark();
+
+        scale::<T>(queue, (n, batch, uplo), self.a, scales, self.status)?;
+        let reduced = Reduced::<T> { d, e, e_stride: n, tau };
+        panels.enqueue(queue, batch, self.a, &reduced, workspace)?;
+        workspace.rewind(kept);
+
+        let vectors = match jobz {
+            Jobz::N => {
+                let shape = stebz::Shape { n, batch, d_stride: n, e_stride: n };
+                stebz::enqueue(queue, &shape, d.as_global(), e.as_global(), self.w, info, workspace)?;
+                // Not read for values only.
+                self.a.view.as_global()
+            }
+            Jobz::V => self.vectors(queue, &reduced, info, workspace)?,
+        };
+        self.finish(queue, vectors, scales.as_global(), info.as_global())
+    }
+
+    /// Eigenvectors, without gaps, and values.
+    fn vectors(
+        &self,
+        queue: &Queue,
+        reduced: &Reduced<T>,
+        info: GlobalMut<i32>,
+        workspace: &mut Workspace<'_>,
+    ) -> Result<Global<T>> {
+        let Problem { n, batch, .. } = self.problem;
+        let z = workspace.take::<T>(n * n * batch)?;
+        let behind = workspace.mark();
+        let real = T::real_place(z, n * n * batch, workspace)?;
+        let shape = stedc::Shape {
+            d_stride: n,
+            e_stride: n,
+            ..stedc::Shape::packed::<<T as Scalar>::Real>(n, batch)
+        };
+        let basis = Basis { elements: real, ld: n, stride: n * n };
+        let (d, e) = (reduced.d.as_global(), reduced.e.as_global());
+        stedc::enqueue(queue, &shape, d, e, self.w, Some(basis), info, Signs::Free, workspace)?;
+        T::lift(queue, real, z, n * n * batch)?;
+        workspace.rewind(behind);
+
+        let problem = back_transform(&self.problem, batch);
+        let factors = workspace.take(ormqr::blocked::factor_elements(&problem))?;
+        let reflectors = ormqr::blocked::Reflectors {
+            v: self.a.view.as_global(),
+            ld: self.a.ld,
+            stride: self.a.stride,
+            tau: reduced.tau.as_global(),
+            tau_stride: n,
+            shift: 1,
+        };
+        if problem.reflectors > 0 {
+            let c = Matrices { view: z, ld: n, stride: n * n };
+            ormqr::blocked::enqueue(queue, &problem, &reflectors, factors, c, false)?;
+        }
+        Ok(z.as_global())
+    }
+
+    /// Vectors with their signs over the matrices, values at their scale, statuses.
+    fn finish(
+        &self,
+        queue: &Queue,
+        vectors: Global<T>,
+        scales: Global<<T as Scalar>::Real>,
+        info: Global<i32>,
+    ) -> Result<()> {
+        let Problem { n, batch, jobz, .. } = self.problem;
+        let (a, w, status) = (self.a.view, self.w, self.status);
+        let (order, ld, stride) = (n as u32, self.a.ld()?, self.a.stride as u64);
+        let call = match jobz {
+            Jobz::V => syev_unpack::call::<T, true>(vectors, scales, info, a, w, status, order, ld, stride),
+            Jobz::N => syev_unpack::call::<T, false>(vectors, scales, info, a, w, status, order, ld, stride),
+        };
+        submit(queue, config(batch as u64, 1, kernels_pack::threads(order), 0)?, call)
+    }
+}
+
+/// What is done otherwise in real and in complex types.
+trait Typed: KernelScalar + Scalar<Real: KernelReal> {
+    /// Where the tridiagonal matrix's vectors go: to `z` itself, or to a part of their own.
+    fn real_place(
+        z: GlobalMut<Self>,
+        elements: usize,
+        workspace: &mut Workspace<'_>,
+    ) -> Result<GlobalMut<<Self as Scalar>::Real>>;
+
+    /// Brings them to `z`.
+    fn lift(
+        queue: &Queue,
+        real: GlobalMut<<Self as Scalar>::Real>,
+        z: GlobalMut<Self>,
+        elements: usize,
+    ) -> Result<()>;
+}
+
+macro_rules! typed {
+    ($($real:ty)*) => { $(
+        impl Typed for $real {
+            fn real_place(z: GlobalMut<Self>, _: usize, _: &mut Workspace<'_>) -> Result<GlobalMut<Self>> {
+                Ok(z)
+            }
+
+            fn lift(_: &Queue, _: GlobalMut<Self>, _: GlobalMut<Self>, _: usize) -> Result<()> {
+                Ok(())
+            }
+        }
+
+        impl Typed for Complex<$real> {
+            fn real_place(
+                _: GlobalMut<Self>,
+                elements: usize,
+                workspace: &mut Workspace<'_>,
+            ) -> Result<GlobalMut<$real>> {
+                workspace.take(elements)
+            }
+
+            fn lift(queue: &Queue, real: GlobalMut<$real>, z: GlobalMut<Self>, elements: usize) -> Result<()> {
+                let call = lacp2::call::<Self>(real.as_global(), z, elements as u64);
+                let threads = kernels_pack::MAX_THREADS;
+                submit(queue, config(elements as u64, LACP2_ELEMENTS * threads, threads, 0)?, call)
+            }
+        }
+    )* };
+}
+typed!(f32 f64);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::Arch;
+    use crate::ops::Uplo;
+    use crate::scalar::Dtype;
+
+    fn plan(dtype: Dtype, n: usize, jobz: Jobz) -> Plan {
+        let problem = Problem { dtype, n, batch: 100, jobz, uplo: Uplo::Lower };
+        let target = Target::assumed(Arch(90));
+        Blocked.can_run(&problem, &Params::default(), &target).unwrap();
+        Blocked.plan(&problem, &Params::default(), &target).unwrap()
+    }
+
+    #[test]
+    fn the_workspace_is_at_most_twice_the_matrices() {
+        for dtype in Dtype::ALL {
+            for n in [128, 129, 192, 256, 300, 512, 1000, 1024, 1025, 2048] {
+                let matrices = 100 * n * n * dtype.bytes();
+                let bytes = plan(dtype, n, Jobz::V).workspace_bytes;
+                assert!(bytes <= 2 * matrices, "{dtype} V n={n}: {bytes} for {matrices}");
+                let bytes = plan(dtype, n, Jobz::N).workspace_bytes;
+                assert!(2 * bytes <= matrices, "{dtype} N n={n}: {bytes} for {matrices}");
+            }
+        }
+    }
+
+    #[test]
+    fn orders_past_shared_memory_are_refused() {
+        let problem = Problem { dtype: Dtype::C64, n: 8000, batch: 1, jobz: Jobz::V, uplo: Uplo::Lower };
+        let refusal = Blocked.can_run(&problem, &Params::default(), &Target::assumed(Arch(90))).unwrap_err();
+        assert!(refusal.contains("shared memory"), "{refusal}");
+        assert!(Blocked.can_run(&problem, &Params::default(), &Target::CPU).is_err());
+    }
+}

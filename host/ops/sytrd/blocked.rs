@@ -1,0 +1,316 @@
+//! `blocked`: panels of reflectors and rank-2k updates, two launches a panel.
+
+use cuda_std::launch::LaunchConfig;
+use cuda_std::{Global, GlobalMut};
+use kernels_pack::lascl::{lascl, lascl_tridiagonal};
+use kernels_panel::latrd::latrd;
+use kernels_panel::latrd_grid::{latrd_clear, latrd_grid};
+use kernels_panel::shape::{
+    LATRD_GRID_THREADS, LATRD_THREADS, Latrd, MAX_PANEL, TILE_THREADS, syr2k_bytes, syr2k_tile,
+};
+use kernels_panel::syr2k::syr2k;
+
+use super::{Plan, Problem, Tridiagonal};
+use crate::error::{Error, Result};
+use crate::memory::DeviceBatch;
+use crate::ops::tiles::{KernelScalar, Matrices, config, submit};
+use crate::ops::{Target, Uplo};
+use crate::queue::{Queue, Workspace, workspace_bytes};
+use crate::routes::Params;
+use crate::scalar::{Dtype, Scalar};
+
+/// A reduction with its parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Panels {
+    n: usize,
+    /// Columns of a panel.
+    nb: usize,
+    /// Warps of a block that reduces a panel.
+    warps: usize,
+    /// Blocks that reduce a panel of one item together.
+    grid: usize,
+}
+
+/// Where a reduction leaves its results: `n` elements of `d` and `tau` an item, `e` with a stride of its own.
+pub(crate) struct Reduced<T: Scalar> {
+    pub(crate) d: GlobalMut<T::Real>,
+    pub(crate) e: GlobalMut<T::Real>,
+    pub(crate) e_stride: usize,
+    pub(crate) tau: GlobalMut<T>,
+}
+
+impl Panels {
+    /// The parameters for a shape, or why it cannot be done.
+    pub(crate) fn new(
+        dtype: Dtype,
+        (n, batch): (usize, usize),
+        params: &Params,
+        target: &Target,
+    ) -> std::result::Result<Self, String> {
+        let limits = target.limits().ok_or("needs a GPU or the executor")?;
+        let grid = params.get("grid").map_or(1, |grid| grid as usize);
+        let fits = |what: &str, value: usize, most: u32| {
+            if value.is_power_of_two() {
+                Ok(())
+            } else {
+                Err(format!("{what} is a power of two up to {most}"))
+            }
+        };
+        fits("grid", grid, 128)?;
+        if grid > 1 && batch.saturating_mul(grid) > limits.multiprocessors as usize {
+            return Err(format!(
+                "{batch} items of {grid} blocks pass the {} multiprocessors, which must hold them at once",
+                limits.multiprocessors
+            ));
+        }
+        let most_warps = if grid > 1 { LATRD_GRID_THREADS / 32 } else { LATRD_THREADS / 32 };
+        let most = limits.shared_bytes_per_block;
+        let bytes = |warps: usize| Latrd::bytes(dtype.bytes(), n, warps);
+        if n > u32::MAX as usize / 32 || bytes(1) > most {
+            return Err(format!(
+                "a column takes {} bytes of shared memory, the device gives {most} a block",
+                bytes(1)
+            ));
+        }
+        let warps = match params.get("warps").map(|warps| warps as usize) {
+            Some(warps) => {
+                fits("warps", warps, most_warps)?;
+                if warps > most_warps as usize {
+                    return Err(format!("warps is at most {most_warps} with a grid"));
+                }
+                if bytes(warps) > most {
+                    return Err(format!(
+                        "{warps} warps need {} bytes of shared memory a block, the device gives {most}",
+                        bytes(warps)
+                    ));
+                }
+                warps
+            }
+            None => {
+                let mut warps = if grid > 1 { most_warps as usize } else { usual_warps(n) };
+                while bytes(warps) > most {
+                    warps /= 2;
+                }
+                warps
+            }
+        };
+        let nb = params.get("nb").map_or(USUAL_PANEL, |nb| nb as usize);
+        Ok(Panels { n, nb, warps, grid })
+    }
+
+    /// The parameters, all of them.
+    pub(crate) fn write_to(&self, params: &mut Params) {
+        params.set("nb", self.nb as u32);
+        params.set("warps", self.warps as u32);
+        params.set("grid", self.grid as u32);
+    }
+
+    /// Elements of W, and for a grid those of x, the parts, the dots and the norms, and words of the counter.
+    fn elements(&self, batch: usize) -> [usize; 6] {
+        let Panels { n, nb, grid, .. } = *self;
+        let of = |each: usize| each.saturating_mul(batch);
+        if grid == 1 {
+            return [of(n * nb), 0, 0, 0, 0, 0];
+        }
+        [of(n * nb), of(n), of(n * grid), of(2 * MAX_PANEL), of(2 * grid), 1]
+    }
+
+    /// Bytes that [`enqueue`](Self::enqueue) takes of a workspace.
+    pub(crate) fn bytes(&self, dtype: Dtype, batch: usize) -> usize {
+        let [w, x, parts, dots, norms, counter] = self.elements(batch);
+        let part = |elements: usize, bytes: usize| workspace_bytes::<u8>(elements.saturating_mul(bytes));
+        let scalars = [w, x, parts, dots].map(|elements| part(elements, dtype.bytes()));
+        let others = [part(norms, dtype.real().bytes()), part(counter, 4)];
+        scalars.into_iter().chain(others).fold(0, usize::saturating_add)
+    }
+
+    /// Reduces the lower triangles of `a`, scaled to elements of about 1.
+    pub(crate) fn enqueue<T: KernelScalar>(
+        &self,
+        queue: &Queue,
+        batch: usize,
+        a: Matrices<T>,
+        out: &Reduced<T>,
+        workspace: &mut Workspace<'_>,
+    ) -> Result<()> {
+        if a.ld > MAX_LD {
+            return Err(Error::argument(format!("leading dimension {} is past {MAX_LD}", a.ld)));
+        }
+        let Panels { n, nb, grid, .. } = *self;
+        let [w, x, parts, dots, norms, counter] = self.elements(batch);
+        let scratch = Scratch {
+            w: workspace.take(w)?,
+            x: workspace.take(x)?,
+            parts: workspace.take(parts)?,
+            dots: workspace.take(dots)?,
+            norms: workspace.take(norms)?,
+            counter: workspace.take(counter)?,
+        };
+        if grid > 1 {
+            submit(queue, config(1, 1, 32, 0)?, latrd_clear::call(scratch.counter))?;
+        }
+        for first in (0..n).step_by(nb) {
+            let width = nb.min(n - first);
+            self.panel(queue, batch, a, out, &scratch, (first, width))?;
+            if first + width < n {
+                self.update(queue, batch, a, scratch.w, (first + width, width))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Reduces `width` columns from `first` on.
+    fn panel<T: KernelScalar>(
+        &self,
+        queue: &Queue,
+        batch: usize,
+        a: Matrices<T>,
+        out: &Reduced<T>,
+        scratch: &Scratch<T>,
+        (first, width): (usize, usize),
+    ) -> Result<()> {
+        let Panels { n, nb, warps, grid } = *self;
+        let (order, ld, stride) = (n as u32, a.ld()?, a.stride as u64);
+        let (w_stride, e_stride) = ((n * nb) as u64, out.e_stride as u64);
+        let Scratch { w, x, parts, dots, norms, counter } = *scratch;
+        let (first32, width32) = (first as u32, width as u32);
+        let call = if grid > 1 {
+            latrd_grid::call::<T>(
+                a.view,
+                w,
+                out.d,
+                out.e,
+                out.tau,
+                x,
+                parts,
+                dots,
+                norms,
+                counter,
+                order,
+                ld,
+                stride,
+                w_stride,
+                e_stride,
+                first32,
+                width32,
+                grid as u32,
+            )
+        } else {
+            latrd::call::<T>(
+                a.view, w, out.d, out.e, out.tau, order, ld, stride, w_stride, e_stride, first32, width32,
+            )
+        };
+        let shared = Latrd::bytes(size_of::<T>(), n - first / 32 * 32, warps);
+        let blocks = config((batch * grid) as u64, 1, 32 * warps as u32, shared)?;
+        submit(queue, LaunchConfig { cooperative: grid > 1, ..blocks }, call)
+    }
+
+    /// Updates what lies right of a panel of `width` columns, from `rest` on.
+    fn update<T: KernelScalar>(
+        &self,
+        queue: &Queue,
+        batch: usize,
+        a: Matrices<T>,
+        w: GlobalMut<T>,
+        (rest, width): (usize, usize),
+    ) -> Result<()> {
+        let Panels { n, nb, .. } = *self;
+        let side = (n - rest).div_ceil(syr2k_tile(size_of::<T>()));
+        let tiles = side * (side + 1) / 2;
+        let call = syr2k::call::<T>(
+            a.view,
+            w.as_global(),
+            n as u32,
+            a.ld()?,
+            a.stride as u64,
+            (n * nb) as u64,
+            rest as u32,
+            width as u32,
+            tiles as u32,
+        );
+        let blocks = (batch as u64).checked_mul(tiles as u64);
+        let blocks =
+            blocks.ok_or_else(|| Error::argument(format!("{batch} times {tiles} tiles overflow")))?;
+        submit(queue, config(blocks, 1, TILE_THREADS, syr2k_bytes(size_of::<T>()))?, call)
+    }
+}
+
+/// Memory of a reduction beside the matrices.
+struct Scratch<T: Scalar> {
+    w: GlobalMut<T>,
+    x: GlobalMut<T>,
+    parts: GlobalMut<T>,
+    dots: GlobalMut<T>,
+    norms: GlobalMut<T::Real>,
+    counter: GlobalMut<u32>,
+}
+
+/// Brings items to elements of about 1, in the lower triangle; `scale` and `status` as the kernel `lascl` has them.
+pub(crate) fn scale<T: KernelScalar>(
+    queue: &Queue,
+    (n, batch, uplo): (usize, usize, Uplo),
+    a: Matrices<T>,
+    scale: GlobalMut<<T as Scalar>::Real>,
+    status: GlobalMut<i32>,
+) -> Result<()> {
+    let upper = u32::from(uplo == Uplo::Upper);
+    let call = lascl::call::<T>(a.view, scale, status, n as u32, a.ld()?, a.stride as u64, upper);
+    let shared = kernels_pack::lascl_shared_bytes(size_of::<T>());
+    submit(queue, config(batch as u64, 1, kernels_pack::threads(n as u32), shared)?, call)
+}
+
+pub(super) fn plan(problem: &Problem, target: &Target, params: &Params) -> Result<Plan> {
+    let Problem { dtype, n, batch, .. } = *problem;
+    let panels = Panels::new(dtype, (n, batch), params, target).map_err(Error::argument)?;
+    let mut params = params.clone();
+    panels.write_to(&mut params);
+    let scales = workspace_bytes::<u8>(batch.saturating_mul(dtype.real().bytes()));
+    let workspace_bytes = panels.bytes(dtype, batch).saturating_add(scales);
+    Ok(Plan { problem: *problem, family: "blocked", params, workspace_bytes })
+}
+
+pub(super) fn launch<T: KernelScalar>(
+    queue: &Queue,
+    plan: &Plan,
+    a: &mut DeviceBatch<T>,
+    out: Tridiagonal<'_, T>,
+) -> Result<()> {
+    let Problem { dtype, n, batch, uplo } = plan.problem;
+    let panels = Panels::new(dtype, (n, batch), &plan.params, &Target::of(queue)).map_err(Error::argument)?;
+    let mut workspace = queue.workspace(plan.workspace_bytes)?;
+    let scales = workspace.take::<<T as Scalar>::Real>(batch)?;
+    let (d, e, status) = (out.d.view_mut(), out.e.view_mut(), out.status.view_mut());
+    let a = Matrices::of(a);
+    scale(queue, (n, batch, uplo), a, scales, status)?;
+    let reduced = Reduced::<T> { d, e, e_stride: n - 1, tau: out.tau.view_mut() };
+    panels.enqueue(queue, batch, a, &reduced, &mut workspace)?;
+    unscale(queue, (n, batch), &reduced, scales.as_global(), status.as_global())
+}
+
+/// Brings diagonals and off-diagonals back to the items' scales; NaN for a bad item.
+fn unscale<T: KernelScalar>(
+    queue: &Queue,
+    (n, batch): (usize, usize),
+    reduced: &Reduced<T>,
+    scale: Global<<T as Scalar>::Real>,
+    status: Global<i32>,
+) -> Result<()> {
+    let call = lascl_tridiagonal::call::<<T as Scalar>::Real>(reduced.d, reduced.e, scale, status, n as u32);
+    submit(queue, config(batch as u64, 1, kernels_pack::threads(n as u32), 0)?, call)
+}
+
+/// Sixteen columns are counted in 32 bits.
+const MAX_LD: usize = 1 << 28;
+
+/// Columns of a panel where nothing says otherwise. Not measured yet.
+const USUAL_PANEL: usize = 32;
+
+/// Warps where nothing says otherwise: the longer the columns, the fewer items fill a GPU. Not measured yet.
+fn usual_warps(n: usize) -> usize {
+    let warps = match n {
+        0..=256 => 4,
+        257..=512 => 8,
+        _ => 16,
+    };
+    warps.min(LATRD_THREADS as usize / 32)
+}

@@ -1,0 +1,37 @@
+//! `sytrd`: symmetric or Hermitian matrices reduced to real tridiagonal form, `A = Q T Q^H`.
+//!
+//! [`solve()`] works in place on device memory and does not wait for a GPU. `Q` is a product of Householder reflectors,
+//! which [`ormqr`](crate::ops::ormqr) applies.
+
+#[cfg(feature = "kernels")]
+pub(crate) mod blocked;
+mod decide;
+mod problem;
+mod solve;
+
+pub use decide::{Decision, Plan, explain};
+pub use problem::Problem;
+pub use solve::{Options, Tridiagonal, plan, solve};
+
+use crate::routes::{Family, Key, Kind, Operation, Param};
+
+/// Keys and families of `sytrd`.
+pub static OPERATION: Operation = Operation {
+    name: "sytrd",
+    keys: &[
+        Key::Word { name: "dtype", words: &["f32", "f64", "c32", "c64"] },
+        Key::Size { name: "n" },
+        Key::Size { name: "batch" },
+    ],
+    families: &[Family { name: "blocked", kind: Kind::Native, params: BLOCKED }],
+};
+
+/// Parameters of the blocked reduction, for `syev` too.
+pub(crate) const BLOCKED: &[Param] = &[
+    // Columns of a panel.
+    Param::Named { name: "nb", min: 1, max: 32 },
+    // Warps of a block that reduces a panel: 1, 2, 4, 8 or 16.
+    Param::Named { name: "warps", min: 1, max: 16 },
+    // Blocks that reduce a panel of one matrix together, by a cooperative launch: a power of two.
+    Param::Named { name: "grid", min: 1, max: 128 },
+];

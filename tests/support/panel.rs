@@ -1,0 +1,57 @@
+//! Launches every kernel of the crate `panel`, and of `pack` those around a reduction.
+
+use batchlas::ops::{ormqr, sytrd};
+use batchlas::routes::Pin;
+use batchlas::{Batch, Complex, DeviceBatch, Layout, Queue, Scalar, Uplo};
+
+use super::{Outcome, integers, numbers};
+use crate::support::{self, random::Random};
+
+/// A panel that is not the last, in two sizes of block.
+pub fn panel(queue: &Queue) -> Vec<Outcome> {
+    let mut outcomes = reductions(queue, 45, Some("blocked:nb=20,warps=2"));
+    outcomes.extend(reductions(queue, 67, Some("blocked:nb=32,warps=4")));
+    outcomes.extend(reductions(queue, 36, Some("blocked:nb=16,warps=2,grid=2")));
+    outcomes
+}
+
+/// A reduction and its product of reflectors in every type.
+pub fn reductions(queue: &Queue, n: usize, route: Option<&str>) -> Vec<Outcome> {
+    vec![
+        reduction::<f32>(queue, n, route),
+        reduction::<f64>(queue, n, route),
+        reduction::<Complex<f32>>(queue, n, route),
+        reduction::<Complex<f64>>(queue, n, route),
+    ]
+}
+
+/// A batch with one bad item.
+fn reduction<T: Scalar>(queue: &Queue, n: usize, route: Option<&str>) -> Outcome {
+    let (batch, uplo) = (2, if n % 2 == 1 { Uplo::Upper } else { Uplo::Lower });
+    let layout = Layout::new(n, n, n + 1, (n + 1) * n + 2, batch).expect("a layout");
+    let mut random = Random::new(n as u64);
+    let items: Vec<_> = (0..batch).map(|_| random.hermitian(n)).collect();
+    let mut host = support::poisoned::<T>(&items, uplo);
+    host.set(1, 0, 0, T::nan());
+    let mut a = DeviceBatch::upload_as(queue, &host, layout).expect("an upload");
+    let mut d = queue.alloc::<T::Real>(n * batch).expect("memory");
+    let mut e = queue.alloc::<T::Real>((n - 1) * batch).expect("memory");
+    let mut tau = queue.alloc::<T>(n * batch).expect("memory");
+    let mut status = queue.alloc::<i32>(batch).expect("memory");
+    let out = sytrd::Tridiagonal { d: &mut d, e: &mut e, tau: &mut tau, status: &mut status };
+    let route = route.map(|route| Pin::parse(&sytrd::OPERATION, route).expect("a route"));
+    sytrd::solve(queue, &mut a, out, &sytrd::Options { uplo, route }).expect("no finding");
+
+    let identity = Batch::<T>::from_fn(n, n, batch, |_, i, j| T::from_f64(f64::from(u8::from(i == j)), 0.0));
+    let mut q = DeviceBatch::upload_as(queue, &identity, layout).expect("an upload");
+    let options = ormqr::Options { shift: 1, ..Default::default() };
+    ormqr::solve(queue, &a, &tau, &mut q, &options).expect("no finding");
+    let arrays = vec![
+        ("status", integers(&queue.download(&status).expect("a download"))),
+        ("d", numbers(&queue.download(&d).expect("a download"))),
+        ("e", numbers(&queue.download(&e).expect("a download"))),
+        ("q", numbers(q.download(queue).expect("a download").as_slice())),
+    ];
+    // Roots and quotients are correctly rounded on both devices, sums in the same order.
+    Outcome { problem: format!("sytrd {} n={n} {uplo}", T::DTYPE), error: 0.0, arrays }
+}

@@ -1,0 +1,208 @@
+//! `sytrd` and `ormqr`: every device, `A = Q T Q^H` with `Q` made explicit.
+//!
+//! Without a GPU the tests of `cuda` say why they are skipped; `BATCHLAS_REQUIRE_GPU=1` makes that a failure.
+#![cfg(feature = "simt")]
+
+#[path = "../support/mod.rs"]
+mod support;
+
+mod reduced;
+
+use batchlas::ops::{ormqr, sytrd};
+use batchlas::routes::Pin;
+use batchlas::{Batch, Complex, Device, DeviceBatch, Layout, Queue, Scalar, Uplo};
+use batchlas_bench::Matrix;
+use batchlas_bench::random::Random;
+use reduced::{check, reduce};
+
+macro_rules! devices {
+    ($($name:ident: $device:expr;)*) => { $(
+        mod $name {
+            use super::*;
+            devices!(@types $device, f32 = f32, f64 = f64, c32 = Complex<f32>, c64 = Complex<f64>);
+        }
+    )* };
+    (@types $device:expr, $($dtype:ident = $t:ty),*) => { $(
+        mod $dtype {
+            use super::*;
+            #[test] fn every_order() { super::super::every_order::<$t>($device); }
+            #[test] fn every_class() { super::super::every_class::<$t>($device); }
+            #[test] fn a_bad_item_touches_no_other() { super::super::a_bad_item_touches_no_other::<$t>($device); }
+            #[test] fn parameters() { super::super::parameters::<$t>($device); }
+            #[test] fn position_in_a_batch() { super::super::position_in_a_batch::<$t>($device); }
+        }
+    )* };
+}
+
+devices! {
+    simt: Device::Simt;
+    cuda: Device::Cuda(0);
+}
+
+fn orders(device: Device) -> &'static [usize] {
+    if device == Device::Simt {
+        &[1, 2, 3, 5, 16, 31, 32, 33, 65]
+    } else {
+        &[1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 100, 257, 512]
+    }
+}
+
+fn every_order<T: Scalar>(device: Device) {
+    let Some(queue) = support::queue(device) else { return };
+    for &n in orders(device) {
+        let mut random = Random::new(n as u64);
+        let items = [random.hermitian(n), random.hermitian(n)];
+        for uplo in [Uplo::Lower, Uplo::Upper] {
+            let what = format!("random n={n} {uplo}");
+            let reduced = reduce::<T>(&queue, &items, uplo, None);
+            assert_eq!(reduced.status, [0, 0], "{what}");
+            check(&what, &items, &reduced);
+        }
+    }
+}
+
+fn every_class<T: Scalar>(device: Device) {
+    let Some(queue) = support::queue(device) else { return };
+    let n = 34;
+    let mut random = Random::new(7);
+    let clustered: Vec<f64> = (0..n).map(|k| if k % 3 == 0 { 1.0 } else { -2.0 + 1e-9 * k as f64 }).collect();
+    let graded: Vec<f64> = (0..n).map(|k| 0.5f64.powi(k as i32)).collect();
+    let (tiny, huge) = if T::DTYPE.real() == batchlas::Dtype::F32 { (1e-36, 1e36) } else { (1e-300, 1e300) };
+    let complex = T::DTYPE.is_complex();
+    let classes = [
+        ("zero", Matrix::zeros(n)),
+        ("identity", Matrix::diagonal(&vec![1.0; n])),
+        ("diagonal", Matrix::diagonal(&graded)),
+        ("ones", Matrix::from_fn(n, |_, _| 1.0)),
+        ("clustered", random.with_spectrum(&clustered, complex)),
+        ("graded", random.with_spectrum(&graded, complex)),
+        ("tiny", random.hermitian(n).scaled(tiny)),
+        ("huge", random.hermitian(n).scaled(huge)),
+    ];
+    for (name, matrix) in classes {
+        let items = [matrix];
+        let reduced = reduce::<T>(&queue, &items, Uplo::Lower, None);
+        assert_eq!(reduced.status, [0], "{name}");
+        check(name, &items, &reduced);
+    }
+}
+
+fn a_bad_item_touches_no_other<T: Scalar>(device: Device) {
+    let Some(queue) = support::queue(device) else { return };
+    let mut random = Random::new(3);
+    let n = 33;
+    let good = [random.hermitian(n), random.hermitian(n), random.hermitian(n)];
+    let mut bad = [good[0].clone(), good[1].clone(), good[2].clone()];
+    bad[1].set(n - 1, 4, f64::NAN, 0.0);
+    for uplo in [Uplo::Lower, Uplo::Upper] {
+        let reference = reduce::<T>(&queue, &good, uplo, None);
+        let reduced = reduce::<T>(&queue, &bad, uplo, None);
+        assert_eq!(reduced.status, [0, -1, 0]);
+        for item in [0, 2] {
+            assert_eq!(reduced.bits_of(item), reference.bits_of(item), "item {item}");
+        }
+        let nan = |x: &<T as Scalar>::Real| x.to_string().to_lowercase() == "nan";
+        assert!(reduced.d[n..2 * n].iter().all(nan) && reduced.e[n - 1..2 * (n - 1)].iter().all(nan));
+    }
+}
+
+fn parameters<T: Scalar>(device: Device) {
+    let Some(queue) = support::queue(device) else { return };
+    let items = [Random::new(5).hermitian(45)];
+    for route in [
+        "blocked:nb=8,warps=2",
+        "blocked:nb=1,warps=1",
+        "blocked:nb=20,warps=8",
+        "blocked:warps=16",
+        "blocked:grid=4",
+        "blocked:grid=2,nb=12,warps=2",
+    ] {
+        let reduced = reduce::<T>(&queue, &items, Uplo::Lower, Some(route));
+        check(route, &items, &reduced);
+    }
+    let mut a = DeviceBatch::<T>::alloc(&queue, Layout::packed(4, 4, 1)).unwrap();
+    let mut buffers = reduced::Buffers::<T>::alloc(&queue, 4, 1);
+    let route = Some(Pin::parse(&sytrd::OPERATION, "blocked:warps=3").unwrap());
+    let error = sytrd::solve(&queue, &mut a, buffers.out(), &sytrd::Options { route, ..Default::default() });
+    assert!(error.unwrap_err().to_string().contains("a power of two"));
+}
+
+fn position_in_a_batch<T: Scalar>(device: Device) {
+    let Some(queue) = support::queue(device) else { return };
+    let mut random = Random::new(11);
+    let items: Vec<Matrix> = (0..3).map(|_| random.hermitian(37)).collect();
+    for (route, count) in [(None, 3), (Some("blocked:grid=2,warps=2"), 2)] {
+        let together = reduce::<T>(&queue, &items[..count], Uplo::Lower, route);
+        for item in 0..count {
+            let alone = reduce::<T>(&queue, &items[item..=item], Uplo::Lower, route);
+            assert_eq!(alone.bits_of(0), together.bits_of(item), "item {item} {route:?}");
+        }
+    }
+}
+
+/// Empty shapes, and shapes that do not fit.
+#[test]
+fn edges() {
+    let queue = Queue::simt(1);
+    for (n, batch) in [(0, 3), (5, 0)] {
+        let mut a = DeviceBatch::<f64>::alloc(&queue, Layout::packed(n, n, batch)).unwrap();
+        let mut buffers = reduced::Buffers::<f64>::alloc(&queue, n, batch);
+        sytrd::solve(&queue, &mut a, buffers.out(), &sytrd::Options::default()).unwrap();
+        assert_eq!(queue.download(&buffers.status).unwrap(), vec![0; batch]);
+        let tau = queue.alloc::<f64>(n * batch).unwrap();
+        let mut c = DeviceBatch::<f64>::alloc(&queue, Layout::packed(n, 2, batch)).unwrap();
+        ormqr::solve(&queue, &a, &tau, &mut c, &ormqr::Options::default()).unwrap();
+    }
+    let v = DeviceBatch::<f32>::alloc(&queue, Layout::packed(5, 5, 2)).unwrap();
+    let mut c = DeviceBatch::<f32>::alloc(&queue, Layout::packed(4, 5, 2)).unwrap();
+    let tau = queue.alloc::<f32>(10).unwrap();
+    let error = ormqr::solve(&queue, &v, &tau, &mut c, &ormqr::Options::default()).unwrap_err().to_string();
+    assert!(error.contains("5 rows"), "{error}");
+    let mut c = DeviceBatch::<f32>::alloc(&queue, Layout::packed(5, 5, 2)).unwrap();
+    let tau = queue.alloc::<f32>(9).unwrap();
+    let error = ormqr::solve(&queue, &v, &tau, &mut c, &ormqr::Options::default()).unwrap_err().to_string();
+    assert!(error.contains("factors"), "{error}");
+    let cpu = Queue::cpu();
+    let mut a = DeviceBatch::<f32>::alloc(&cpu, Layout::packed(4, 4, 1)).unwrap();
+    let mut buffers = reduced::Buffers::<f32>::alloc(&cpu, 4, 1);
+    let error =
+        sytrd::solve(&cpu, &mut a, buffers.out(), &sytrd::Options::default()).unwrap_err().to_string();
+    assert!(error.contains("blocked") && error.contains("GPU"), "{error}");
+}
+
+/// Reflectors of a QR factorization: fewer than rows, from the diagonal on, and a matrix of other width.
+#[test]
+fn reflectors_without_a_shift() {
+    let queue = Queue::simt(2);
+    let (n, count, columns) = (40, 35, 70);
+    let mut random = Random::new(1);
+    let mut next = || Complex::new(random.symmetric(), random.symmetric());
+    let v = Batch::<Complex<f64>>::from_fn(n, count, 1, |_, _, _| next());
+    // The factor that makes I - tau v v^H unitary.
+    let taus: Vec<Complex<f64>> = (0..count)
+        .map(|k| {
+            let square: f64 = 1.0 + (k + 1..n).map(|i| v.get(0, i, k).norm_sqr()).sum::<f64>();
+            Complex::from(2.0 / square)
+        })
+        .collect();
+    let c = Batch::<Complex<f64>>::from_fn(n, columns, 1, |_, _, _| next());
+    let device = (DeviceBatch::upload(&queue, &v).unwrap(), queue.upload(&taus).unwrap());
+    let mut out = DeviceBatch::upload(&queue, &c).unwrap();
+    ormqr::solve(&queue, &device.0, &device.1, &mut out, &ormqr::Options::default()).unwrap();
+    let got = out.download(&queue).unwrap();
+    let options = ormqr::Options { adjoint: true, ..Default::default() };
+    ormqr::solve(&queue, &device.0, &device.1, &mut out, &options).unwrap();
+    let back = out.download(&queue).unwrap();
+    for j in 0..columns {
+        let mut x: Vec<Complex<f64>> = (0..n).map(|i| c.get(0, i, j)).collect();
+        for k in (0..count).rev() {
+            let component = |i: usize| if i == k { Complex::from(1.0) } else { v.get(0, i, k) };
+            let dot: Complex<f64> = (k..n).map(|i| component(i).conj() * x[i]).sum();
+            (k..n).for_each(|i| x[i] -= component(i) * taus[k] * dot);
+        }
+        for (i, x) in x.iter().enumerate() {
+            assert!((got.get(0, i, j) - x).norm() < 1e-12, "({i}, {j})");
+            assert!((back.get(0, i, j) - c.get(0, i, j)).norm() < 1e-12, "({i}, {j}) back");
+        }
+    }
+}
