@@ -103,7 +103,8 @@ fn random_shapes_reach_a_family_that_can_run_them() {
     let families = OPERATION.family_names();
     let (mut decided, mut refused) = (0, 0);
     for _ in 0..3000 {
-        let top = 1 << below(12);
+        // Up to orders whose columns no block's shared memory holds.
+        let top = 1 << below(20);
         let (n, batch) = (below(top), below(top * 100));
         let jobz = if below(2) == 0 { Jobz::V } else { Jobz::N };
         let problem = Problem { dtype: Dtype::ALL[below(4)], n, batch, jobz, uplo: Uplo::Lower };
@@ -139,7 +140,7 @@ fn random_shapes_reach_a_family_that_can_run_them() {
             Err(other) => panic!("{other}"),
         }
     }
-    assert!(decided > 500 && refused > 200, "{decided} decided, {refused} refused");
+    assert!(decided > 500 && refused > 100, "{decided} decided, {refused} refused");
 }
 
 /// Pins as a program meets them: what a solve reaches, in nested scopes and on other threads.

@@ -25,7 +25,9 @@ pub fn every_size<T: Scalar>(arm: Arm) {
         for (at, m) in SIZES.into_iter().enumerate() {
             let (n, k) =
                 (SIZES[(5 * at + 3 + round) % SIZES.len()], SIZES[(7 * at + 1 + 2 * round) % SIZES.len()]);
-            if m.max(n) > arm.max_order() {
+            // The executor is slow: complex numbers take every second case there.
+            let is_left_out = arm.is_slow() && T::DTYPE.is_complex() && at % 2 == 1;
+            if m.max(n) > arm.max_order() || is_left_out {
                 continue;
             }
             let (ops, batch) = (pairs[(at + round) % pairs.len()], [1, 3, 1, 2][at % 4]);

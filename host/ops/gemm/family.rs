@@ -8,6 +8,7 @@ use std::any::Any;
 use num_complex::Complex;
 
 use super::Problem;
+use crate::device::Device;
 use crate::error::Result;
 use crate::memory::DeviceBatch;
 use crate::ops::Target;
@@ -58,6 +59,8 @@ pub(crate) struct Arrays<'a, T> {
 
 /// Where the items of a matrix lie in the device's memory.
 #[derive(Clone, Copy, Debug)]
+// The CPU has slices, and needs no addresses.
+#[cfg_attr(not(feature = "kernels"), allow(dead_code))]
 pub(crate) struct Place {
     /// Address of the first element of the first item.
     pub(crate) addr: u64,
@@ -81,27 +84,6 @@ impl Place {
     }
 }
 
-impl<'a, T: Scalar> Arrays<'a, T> {
-    fn new(
-        alpha: T,
-        a: &'a DeviceBatch<T>,
-        b: &'a DeviceBatch<T>,
-        beta: T,
-        c: &'a mut DeviceBatch<T>,
-    ) -> Self {
-        let (place_a, place_b, place_c) = (Place::of(a), Place::of(b), Place::of(c));
-        // Asking for host memory would make the executor take all of it as written.
-        let host = if c.buffer().device() == crate::device::Device::Cpu {
-            let (a, b) = (a.buffer().as_host_slice(), b.buffer().as_host_slice());
-            let c = c.buffer_mut().as_host_mut_slice();
-            a.zip(b).zip(c).map(|((a, b), c)| Host { a, b, c })
-        } else {
-            None
-        };
-        Arrays { alpha, beta, a: place_a, b: place_b, c: place_c, host }
-    }
-}
-
 impl<'a> Operands<'a> {
     pub(crate) fn new<T: Scalar>(
         alpha: T,
@@ -110,9 +92,17 @@ impl<'a> Operands<'a> {
         beta: T,
         c: &'a mut DeviceBatch<T>,
     ) -> Self {
+        let places = [Place::of(a), Place::of(b), Place::of(c)];
+        // Asking for host memory would make the executor take all of it as written.
+        if c.buffer().device() != Device::Cpu {
+            return Self::at(alpha, beta, places);
+        }
         macro_rules! arm {
             ($variant:ident) => {
-                Operands::$variant(Arrays::new(value(alpha), cast(a), cast(b), value(beta), cast_mut(c)))
+                Operands::$variant(Arrays {
+                    host: Host::of(cast(a), cast(b), cast_mut(c)),
+                    ..Arrays::at(value(alpha), value(beta), places)
+                })
             };
         }
         match T::DTYPE {
@@ -121,6 +111,30 @@ impl<'a> Operands<'a> {
             Dtype::C32 => arm!(C32),
             Dtype::C64 => arm!(C64),
         }
+    }
+
+    /// A, B and C where kernels find them, such as parts of larger matrices. Who launches them answers for what
+    /// [`DeviceBatch`]es are known to keep: C overlaps neither A nor B, and all of it lives in the queue's memory.
+    pub(crate) fn at<T: Scalar>(alpha: T, beta: T, places: [Place; 3]) -> Self {
+        match T::DTYPE {
+            Dtype::F32 => Operands::F32(Arrays::at(value(alpha), value(beta), places)),
+            Dtype::F64 => Operands::F64(Arrays::at(value(alpha), value(beta), places)),
+            Dtype::C32 => Operands::C32(Arrays::at(value(alpha), value(beta), places)),
+            Dtype::C64 => Operands::C64(Arrays::at(value(alpha), value(beta), places)),
+        }
+    }
+}
+
+impl<T> Arrays<'_, T> {
+    fn at(alpha: T, beta: T, [a, b, c]: [Place; 3]) -> Self {
+        Arrays { alpha, beta, a, b, c, host: None }
+    }
+}
+
+impl<'a, T: Scalar> Host<'a, T> {
+    fn of(a: &'a DeviceBatch<T>, b: &'a DeviceBatch<T>, c: &'a mut DeviceBatch<T>) -> Option<Self> {
+        let (a, b) = (a.buffer().as_host_slice()?, b.buffer().as_host_slice()?);
+        Some(Host { a, b, c: c.buffer_mut().as_host_mut_slice()? })
     }
 }
 

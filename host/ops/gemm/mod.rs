@@ -12,7 +12,7 @@ mod cpu;
 mod decide;
 #[cfg(feature = "kernels")]
 mod direct;
-mod family;
+pub(crate) mod family;
 #[cfg(feature = "kernels")]
 mod launch;
 mod problem;
