@@ -9,6 +9,7 @@ mod arms;
 mod classes;
 mod contract;
 mod items;
+#[cfg(feature = "kernels")]
 mod methods;
 
 use batchlas::Device;

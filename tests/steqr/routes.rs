@@ -1,6 +1,8 @@
 //! Routes of `steqr` as a user meets them.
 
-use batchlas::linalg::{EighTridiagonalOptions, Method, eigh_tridiagonal_with};
+#[cfg(feature = "simt")]
+use batchlas::linalg::Method;
+use batchlas::linalg::{EighTridiagonalOptions, eigh_tridiagonal_with};
 use batchlas::ops::Target;
 use batchlas::ops::steqr::{Form, OPERATION, Options, Problem, Update, explain, plan};
 use batchlas::routes::Pin;
