@@ -1,8 +1,12 @@
 //! Routes of `gemm` as a user meets them: tables, pins, shapes that do not fit.
 
 use batchlas::ops::Target;
-use batchlas::ops::gemm::{Decided, OPERATION, Op, Problem, explain, gemm, plan};
-use batchlas::routes::{Pin, ScopedPin};
+#[cfg(feature = "kernels")]
+use batchlas::ops::gemm::plan;
+use batchlas::ops::gemm::{Decided, OPERATION, Op, Problem, explain, gemm};
+use batchlas::routes::Pin;
+#[cfg(feature = "simt")]
+use batchlas::routes::ScopedPin;
 use batchlas::{Arch, DeviceBatch, Dtype, Layout, Queue};
 
 fn problem(dtype: Dtype, m: usize, n: usize, k: usize, batch: usize) -> Problem {
