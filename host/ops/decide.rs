@@ -172,9 +172,12 @@ pub(crate) fn explain<P: Routed>(problem: &P, arch: Arch, pin: Option<&Pin>) -> 
     let pinned = effective(operation, pin)?;
     let key = problem.key();
     let row = table.nearest(&key);
-    // The vendor's library counts as present, whatever this build has.
+    // The vendor's library counts as present, whatever this build has; its own bounds hold where they are known.
     let is_vendor = |c: &Candidate| c.family().kind == routes::Kind::Vendor;
-    let check = |c: &Candidate| if is_vendor(c) { Ok(()) } else { can_run(c, problem, &target) };
+    let check = |c: &Candidate| {
+        let absent = is_vendor(c) && P::built(c.family().name).is_err();
+        if absent { Ok(()) } else { can_run(c, problem, &target) }
+    };
     let others =
         operation.families.iter().filter(|f| !row.candidates.iter().any(|c| c.family().name == f.name));
     let all = row.candidates.iter().cloned().chain(others.map(Candidate::plain));

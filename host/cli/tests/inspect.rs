@@ -155,6 +155,14 @@ fn routes_of_sm_89_are_the_published_rules() {
     assert_eq!(json["refused"]["two_stage"], "not built yet", "listed, and its reason told: {json}");
 }
 
+/// The vendor's library counts as present, but has bounds of its own.
+#[test]
+fn routes_of_orders_that_nobody_takes() {
+    let lab = Lab::new();
+    let text = lab.run("routes syev --dtype f32 --n 18446744073709551615 --batch 1").ok().stdout;
+    assert!(text.contains("pass the vendor's sizes") && text.contains("decision  none"), "{text}");
+}
+
 #[test]
 fn routes_of_the_tridiagonal_solver() {
     let lab = Lab::new();

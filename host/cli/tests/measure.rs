@@ -166,6 +166,8 @@ fn a_planted_slow_down_is_flagged_and_the_same_run_is_not() {
     assert!(lab.run("compare a.jsonl b.jsonl --all").stdout.contains("thread"));
     lab.run("compare a.jsonl b.jsonl --threshold 0.06").ok();
     lab.run("compare a.jsonl none.jsonl").refused("none.jsonl");
+    write_lines(&lab, "d.jsonl", &[row("jacobi", 1.0)]);
+    lab.run("compare a.jsonl d.jsonl").refused("nothing to compare: none of the 2 keys");
     lab.run("compare a.jsonl b.jsonl --json a.jsonl").refused("replace the input");
 }
 
@@ -222,9 +224,11 @@ fn captures_of_routes_are_compared() {
     solve("a.npy", "x.jsonl", "cta");
     solve("b.npy", "x.jsonl", "cta");
     solve("a.npy", "y.jsonl", "cta_fused");
+    solve("b.npy", "z.jsonl", "cta");
+    lab.run("compare --routes y.jsonl z.jsonl").refused("nothing to compare");
     let same = lab.run("compare --routes x.jsonl x.jsonl").ok();
     assert!(same.stdout.contains("2 same, 0 changed, 0 in one alone"), "{}", same.stdout);
-    let run = lab.run("compare --routes x.jsonl y.jsonl --json z.jsonl");
+    let run = lab.run("compare --routes x.jsonl y.jsonl --json told.jsonl");
     assert_eq!(run.code, 4);
     assert!(run.stdout.contains("0 same, 1 changed, 1 in one alone"), "{}", run.stdout);
     assert!(
@@ -232,7 +236,7 @@ fn captures_of_routes_are_compared() {
         "{}",
         run.stdout
     );
-    assert_eq!(lines(&lab, "z.jsonl").len(), 3);
+    assert_eq!(lines(&lab, "told.jsonl").len(), 3);
 }
 
 #[test]

@@ -28,12 +28,15 @@ pub fn run(args: &BenchArgs) -> Result<ExitCode, Failure> {
     let queue = open(args.device)?;
     let grid = grid(args, queue.device())?;
     let provenance = Provenance::of(&queue);
-    let rows = measure(&queue, &grid, &provenance)?;
+    let (rows, left_out) = measure(&queue, &grid, &provenance)?;
     if rows.iter().all(|row| row.reached.is_none()) {
         let reason = rows.iter().find_map(|row| row.error.clone());
         return Err(Failure::new(reason.unwrap_or_else(|| "no arm can run any of these shapes".to_owned())));
     }
     files.write(&rows, &provenance)?;
+    for cell in &left_out {
+        complain(&format!("left out: none of the families can run {cell}"));
+    }
     print(&format!("{}\n{}{}", table::heading(&grid, &provenance), table::table(&rows), files.said(args)))?;
     let wrong = |row: &&Row| row.reached.is_some() && row.error.is_some() && !row.is_vendor();
     let wrong: Vec<&Row> = rows.iter().filter(wrong).collect();
@@ -89,16 +92,21 @@ fn grid(args: &BenchArgs, device: Device) -> Result<Grid, Failure> {
     })
 }
 
-fn measure(queue: &Queue, grid: &Grid, provenance: &Provenance) -> Result<Vec<Row>, Failure> {
+/// The rows, and the cells without one.
+fn measure(queue: &Queue, grid: &Grid, provenance: &Provenance) -> Result<(Vec<Row>, Vec<String>), Failure> {
     let cells = grid.cells();
     let bar = progress::steps(cells.len());
-    let mut rows = vec![];
+    let (mut rows, mut left_out) = (vec![], vec![]);
     for cell in &cells {
-        rows.extend(grid.measure(queue, cell, provenance, |cell| bar.set_message(cell.to_string()))?);
+        let of_cell = grid.measure(queue, cell, provenance, |cell| bar.set_message(cell.to_string()))?;
+        if of_cell.is_empty() {
+            left_out.push(cell.to_string());
+        }
+        rows.extend(of_cell);
         bar.inc(1);
     }
     bar.finish_and_clear();
-    Ok(rows)
+    Ok((rows, left_out))
 }
 
 /// The outputs, found writable.

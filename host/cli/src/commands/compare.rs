@@ -38,8 +38,17 @@ fn of_runs(args: &CompareArgs) -> Result<Told, Failure> {
     let (first, second) = (read(&args.first)?, read(&args.second)?);
     let rule = Rule { times: args.threshold, bits: !args.tolerate_bits, ..Rule::default() };
     let report = compare(&first, &second, &rule, args.seed).map_err(Failure::new)?;
+    if report.pairs.is_empty() {
+        return Err(nothing_in_common(args, report.only_first.len(), report.only_second.len()));
+    }
     let lines = report.pairs.iter().map(line).collect::<Result<String, Failure>>()?;
     Ok((lines, text(&report, args.all), report.flagged()))
+}
+
+/// Nothing was compared: a gate must not take that for no difference.
+fn nothing_in_common(args: &CompareArgs, first: usize, second: usize) -> Failure {
+    let (a, b) = (args.first.display(), args.second.display());
+    Failure::new(format!("nothing to compare: none of the {first} keys of {a} is among the {second} of {b}"))
 }
 
 fn line(pair: &Pair) -> Result<String, Failure> {
@@ -87,6 +96,9 @@ fn cells(pair: &Pair) -> Vec<String> {
 fn of_routes(args: &CompareArgs) -> Result<Told, Failure> {
     let (first, second) = (coverage::read(&args.first)?, coverage::read(&args.second)?);
     let compared = coverage::compare(&first, &second);
+    if compared.same == 0 && compared.changed.is_empty() {
+        return Err(nothing_in_common(args, compared.only_first.len(), compared.only_second.len()));
+    }
     let mut lines = String::new();
     for (before, after) in &compared.changed {
         lines += &super::json_line(&serde_json::json!({ "changed": [before, after] }))?;
