@@ -15,7 +15,7 @@ pub(crate) struct Direct;
 
 /// Threads that an item takes.
 fn tasks(problem: &Problem) -> u64 {
-    problem.m as u64 * problem.n.div_ceil(DIRECT_COLUMNS) as u64
+    (problem.m as u64).saturating_mul(problem.n.div_ceil(DIRECT_COLUMNS) as u64)
 }
 
 impl Family for Direct {

@@ -66,7 +66,10 @@ impl Panels {
         let most_warps = if grid > 1 { LATRD_GRID_THREADS / 32 } else { LATRD_THREADS / 32 };
         let most = limits.shared_bytes_per_block;
         let bytes = |warps: usize| Latrd::bytes(dtype.bytes(), n, warps);
-        if n > u32::MAX as usize / 32 || bytes(1) > most {
+        if n > MAX_N {
+            return Err(format!("n is at most {MAX_N}"));
+        }
+        if bytes(1) > most {
             return Err(format!(
                 "a column takes {} bytes of shared memory, the device gives {most} a block",
                 bytes(1)
@@ -298,6 +301,9 @@ fn unscale<T: KernelScalar>(
     let call = lascl_tridiagonal::call::<<T as Scalar>::Real>(reduced.d, reduced.e, scale, status, n as u32);
     submit(queue, config(batch as u64, 1, kernels_pack::threads(n as u32), 0)?, call)
 }
+
+/// Far above what shared memory holds; sizes below it do not overflow.
+const MAX_N: usize = 1 << 20;
 
 /// Sixteen columns are counted in 32 bits.
 const MAX_LD: usize = 1 << 28;
