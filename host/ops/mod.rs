@@ -5,6 +5,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
+use crate::memory::{DeviceBatch, DeviceElement};
 use crate::routes::Operation;
 
 pub(crate) mod decide;
@@ -113,4 +114,19 @@ pub(crate) fn check_len(what: &str, got: usize, wanted: usize) -> Result<(), Err
         return Ok(());
     }
     Err(Error::argument(format!("the buffer for {what} has {got} elements, the batch needs {wanted}")))
+}
+
+/// Refuses vectors of another shape than `items` problems of order `n` need.
+pub(crate) fn check_vectors<T: DeviceElement>(
+    q: &DeviceBatch<T>,
+    n: usize,
+    items: usize,
+) -> Result<(), Error> {
+    let (rows, cols, batch) = (q.rows(), q.cols(), q.batch());
+    if (rows, cols, batch) == (n, n, items) {
+        return Ok(());
+    }
+    Err(Error::argument(format!(
+        "vectors of {batch} items of {rows}x{cols} for {items} problems of order {n}: {items} of {n}x{n} are needed"
+    )))
 }

@@ -1,7 +1,5 @@
 //! What families of kernels share: checks, shapes of launches, scalar types of host and device.
 
-use std::any::Any;
-
 use cuda_std::GlobalMut;
 use cuda_std::launch::{Call, LaunchConfig, NoEntry};
 
@@ -55,16 +53,6 @@ impl<T: Scalar> Matrices<T> {
     pub(crate) fn ld(&self) -> Result<u32> {
         leading_dimension(self.ld)
     }
-}
-
-/// The same reference under the name that its type has in an arm of [`for_dtype`].
-pub(super) fn recast<A: 'static, B: 'static>(x: &mut A) -> &mut B {
-    (x as &mut dyn Any).downcast_mut().expect("DTYPE names the type")
-}
-
-/// As [`recast`].
-pub(super) fn recast_ref<A: 'static, B: 'static>(x: &A) -> &B {
-    (x as &dyn Any).downcast_ref().expect("DTYPE names the type")
 }
 
 /// Runs an expression with the type that a `Dtype` names.

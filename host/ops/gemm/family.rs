@@ -3,8 +3,6 @@
 //! A family is one file beside this one. It enters [`BUILT`] below; its name
 //! and parameters are in `OPERATION` already, where tables and pins look.
 
-use std::any::Any;
-
 use num_complex::Complex;
 
 use super::Problem;
@@ -13,6 +11,7 @@ use crate::error::Result;
 use crate::memory::DeviceBatch;
 use crate::ops::Target;
 use crate::ops::decide::{NOT_BUILT, no_kernels};
+use crate::ops::typed::{cast, cast_mut};
 use crate::queue::Queue;
 use crate::routes::Params;
 use crate::scalar::{Dtype, Scalar};
@@ -141,16 +140,6 @@ impl<'a, T: Scalar> Host<'a, T> {
 /// The same value under the name that its type has in this arm.
 fn value<T: 'static, U: Copy + 'static>(x: T) -> U {
     *cast(&x)
-}
-
-/// As [`value`], for a reference.
-fn cast<T: 'static, U: 'static>(x: &T) -> &U {
-    (x as &dyn Any).downcast_ref().expect("DTYPE names the type")
-}
-
-/// As [`value`], for a reference.
-fn cast_mut<T: 'static, U: 'static>(x: &mut T) -> &mut U {
-    (x as &mut dyn Any).downcast_mut().expect("DTYPE names the type")
 }
 
 /// The families of this build.

@@ -104,9 +104,10 @@ fn launch<T: Scalar>(
     c: &mut DeviceBatch<T>,
     how: (usize, bool),
 ) -> Result<()> {
-    use crate::ops::tiles::{for_dtype, recast, recast_ref};
+    use crate::ops::tiles::for_dtype;
+    use crate::ops::typed::{cast, cast_mut};
     for_dtype!(T::DTYPE, K => {
-        super::blocked::launch::<K>(queue, problem, (recast_ref(v), recast_ref(tau)), recast(c), how)
+        super::blocked::launch::<K>(queue, problem, (cast(v), cast(tau)), cast_mut(c), how)
     })
 }
 

@@ -94,39 +94,23 @@ impl<T: KernelReal> Merges<'_, T> {
 
     fn merge(&self, level: &Level, below: &Below<T>) -> Result<Below<T>> {
         self.deflate(level, below)?;
-        self.per_value(level, stedc_secular::shared_bytes, |largest| {
-            stedc_secular::stedc_secular::call::<T>(
-                self.reals,
-                self.words,
-                self.n as u32,
-                self.batch as u64,
-                level.level,
-                level.leaf,
-                largest,
-            )
-        })?;
-        self.per_value(level, stedc_weights::shared_bytes, |largest| {
-            stedc_weights::stedc_weights::call::<T>(
-                self.reals,
-                self.words,
-                self.n as u32,
-                self.batch as u64,
-                level.level,
-                level.leaf,
-                largest,
-            )
-        })?;
-        self.per_value(level, stedc_norms::shared_bytes, |largest| {
-            stedc_norms::stedc_norms::call::<T>(
-                self.reals,
-                self.words,
-                self.n as u32,
-                self.batch as u64,
-                level.level,
-                level.leaf,
-                largest,
-            )
-        })?;
+        // The three steps that give a thread a value take the same arguments.
+        macro_rules! per_value {
+            ($($kernel:ident)*) => { $(
+                self.per_value(level, $kernel::shared_bytes, |largest| {
+                    $kernel::$kernel::call::<T>(
+                        self.reals,
+                        self.words,
+                        self.n as u32,
+                        self.batch as u64,
+                        level.level,
+                        level.leaf,
+                        largest,
+                    )
+                })?;
+            )* };
+        }
+        per_value!(stedc_secular stedc_weights stedc_norms);
         let merged = self.place(level.level);
         // Nobody asks for the first and the last row of the whole.
         if self.q.is_some() || level.level > 0 {

@@ -5,8 +5,8 @@ use super::family::{Family, Operands, Plan};
 use super::{Jobz, Problem, Target};
 use crate::error::{Error, Result};
 use crate::memory::{DeviceBatch, DeviceBuffer};
-use crate::ops::check_len;
 use crate::ops::decide::decide;
+use crate::ops::{check_len, check_vectors};
 use crate::queue::Queue;
 use crate::routes::Pin;
 use crate::scalar::Real;
@@ -76,7 +76,7 @@ impl Decided {
         check_len("off-diagonals", e.len(), problem.couplings()?)?;
         check_len("eigenvalues", w.len(), problem.values()?)?;
         match (&q, problem.jobz) {
-            (Some(q), Jobz::V) => check_vectors(q, &problem)?,
+            (Some(q), Jobz::V) => check_vectors(q, problem.n, problem.batch)?,
             (None, Jobz::N) => {}
             (Some(_), Jobz::N) => {
                 return Err(Error::argument("decided for values only: there are no vectors"));
@@ -121,17 +121,6 @@ impl Decided {
             },
         )
     }
-}
-
-fn check_vectors<T: Real>(q: &DeviceBatch<T>, problem: &Problem) -> Result<()> {
-    let (rows, cols, batch) = (q.rows(), q.cols(), q.batch());
-    if (rows, cols, batch) == (problem.n, problem.n, problem.batch) {
-        return Ok(());
-    }
-    let (n, items) = (problem.n, problem.batch);
-    Err(Error::argument(format!(
-        "vectors of {batch} items of {rows}x{cols} for {items} problems of order {n}: {items} of {n}x{n} are needed"
-    )))
 }
 
 /// Solves a batch.

@@ -7,7 +7,7 @@ use super::{Form, Jobz, OPERATION, Problem, Shift, Target, Update};
 use crate::error::{Error, Result};
 use crate::memory::{DeviceBatch, DeviceBuffer};
 use crate::ops::decide::decide;
-use crate::ops::{SWEEPS_PER_VALUE, check_len};
+use crate::ops::{SWEEPS_PER_VALUE, check_len, check_vectors};
 use crate::queue::Queue;
 use crate::routes::{Candidate, Param, Params, Pin, RouteError};
 use crate::scalar::Real;
@@ -153,7 +153,7 @@ impl Decided {
         check_len("diagonals", d.len(), problem.values()?)?;
         check_len("off-diagonals", e.len(), problem.couplings()?)?;
         match (&q, problem.jobz) {
-            (Some(q), Jobz::V) => check_vectors(q, &problem)?,
+            (Some(q), Jobz::V) => check_vectors(q, problem.n, problem.batch)?,
             (None, Jobz::N) => {}
             (Some(_), Jobz::N) => {
                 return Err(Error::argument("decided for values only: there are no vectors"));
@@ -197,17 +197,6 @@ impl Decided {
         let Problem { dtype, n, batch, jobz, .. } = problem;
         queue.traced_call(|| format!("steqr {dtype} {jobz} n={n} batch={batch} {route}"), work)
     }
-}
-
-fn check_vectors<T: Real>(q: &DeviceBatch<T>, problem: &Problem) -> Result<()> {
-    let (rows, cols, batch) = (q.rows(), q.cols(), q.batch());
-    if (rows, cols, batch) == (problem.n, problem.n, problem.batch) {
-        return Ok(());
-    }
-    let (n, items) = (problem.n, problem.batch);
-    Err(Error::argument(format!(
-        "vectors of {batch} items of {rows}x{cols} for {items} problems of order {n}: {items} of {n}x{n} are needed"
-    )))
 }
 
 /// Solves a batch in place.

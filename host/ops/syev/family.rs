@@ -3,8 +3,6 @@
 //! A family is one file beside this one. It enters [`BUILT`] below; its name
 //! and parameters are in `OPERATION` already, where tables and pins look.
 
-use std::any::Any;
-
 use num_complex::Complex;
 
 use super::Problem;
@@ -12,6 +10,7 @@ use crate::error::Result;
 use crate::memory::{DeviceBatch, DeviceBuffer};
 use crate::ops::Target;
 use crate::ops::decide::{NOT_BUILT, no_kernels};
+use crate::ops::typed::cast_mut;
 use crate::queue::Queue;
 use crate::routes::Params;
 use crate::scalar::{Dtype, Scalar};
@@ -62,17 +61,12 @@ impl<'a> Operands<'a> {
         status: &'a mut DeviceBuffer<i32>,
     ) -> Self {
         match T::DTYPE {
-            Dtype::F32 => Operands::F32(Arrays { a: cast(a), w: cast(w), status }),
-            Dtype::F64 => Operands::F64(Arrays { a: cast(a), w: cast(w), status }),
-            Dtype::C32 => Operands::C32(Arrays { a: cast(a), w: cast(w), status }),
-            Dtype::C64 => Operands::C64(Arrays { a: cast(a), w: cast(w), status }),
+            Dtype::F32 => Operands::F32(Arrays { a: cast_mut(a), w: cast_mut(w), status }),
+            Dtype::F64 => Operands::F64(Arrays { a: cast_mut(a), w: cast_mut(w), status }),
+            Dtype::C32 => Operands::C32(Arrays { a: cast_mut(a), w: cast_mut(w), status }),
+            Dtype::C64 => Operands::C64(Arrays { a: cast_mut(a), w: cast_mut(w), status }),
         }
     }
-}
-
-/// The same reference under the name that its type has in this arm.
-fn cast<T: 'static, U: 'static>(x: &mut T) -> &mut U {
-    (x as &mut dyn Any).downcast_mut().expect("DTYPE names the type")
 }
 
 /// The families of this build.

@@ -102,11 +102,12 @@ fn launch<T: Scalar>(
     a: &mut DeviceBatch<T>,
     out: Tridiagonal<'_, T>,
 ) -> Result<()> {
-    use crate::ops::tiles::{for_dtype, recast};
+    use crate::ops::tiles::for_dtype;
+    use crate::ops::typed::cast_mut;
     let Tridiagonal { d, e, tau, status } = out;
     for_dtype!(T::DTYPE, K => {
-        let out = Tridiagonal::<K> { d: recast(d), e: recast(e), tau: recast(tau), status };
-        super::blocked::launch::<K>(queue, plan, recast(a), out)
+        let out = Tridiagonal::<K> { d: cast_mut(d), e: cast_mut(e), tau: cast_mut(tau), status };
+        super::blocked::launch::<K>(queue, plan, cast_mut(a), out)
     })
 }
 
