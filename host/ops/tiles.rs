@@ -11,11 +11,15 @@ use crate::scalar::Scalar;
 
 /// A scalar that is the same type in host and device code.
 pub(crate) trait KernelScalar:
-    Scalar<Real: cuda_std::math::Real> + cuda_std::scalar::Scalar<Real = <Self as Scalar>::Real>
+    Scalar<Real: cuda_std::math::Real>
+    + cuda_std::scalar::Scalar<Real = <Self as Scalar>::Real>
+    + kernels_panel::units::Units
 {
 }
 impl<T> KernelScalar for T where
-    T: Scalar<Real: cuda_std::math::Real> + cuda_std::scalar::Scalar<Real = <T as Scalar>::Real>
+    T: Scalar<Real: cuda_std::math::Real>
+        + cuda_std::scalar::Scalar<Real = <T as Scalar>::Real>
+        + kernels_panel::units::Units
 {
 }
 

@@ -94,7 +94,7 @@ fn run<T: KernelScalar>(queue: &Queue, problem: &Problem, tile: [u32; 3], views:
     })
 }
 
-fn run_mma<T: Scalar<Real = f64> + cuda_std::scalar::Scalar<Real = f64>>(
+fn run_mma<T: KernelScalar + Scalar<Real = f64> + cuda_std::scalar::Scalar<Real = f64>>(
     queue: &Queue,
     problem: &Problem,
     [m, n, k]: [u32; 3],

@@ -1,9 +1,9 @@
-//! `blocked`: compact WY in panels of 32 reflectors, two launches in all.
+//! `blocked`: compact WY in panels of 64 or 32 reflectors, two launches in all.
 
 use cuda_std::{Global, GlobalMut};
 use kernels_panel::larft::larft;
 use kernels_panel::ormqr::ormqr;
-use kernels_panel::shape::{Ormqr, REFLECTORS, TILE_THREADS, larft_bytes, strip};
+use kernels_panel::shape::{Larft, Ormqr, STRIP, TILE_THREADS};
 
 use super::Problem;
 use crate::error::{Error, Result};
@@ -11,6 +11,7 @@ use crate::memory::{DeviceBatch, DeviceBuffer};
 use crate::ops::Target;
 use crate::ops::tiles::{KernelScalar, Matrices, config, leading_dimension, submit};
 use crate::queue::{Queue, workspace_bytes};
+use crate::scalar::Dtype;
 
 /// What is applied: reflector `k` of an item lies in column `k` below row `k + shift`, where it is 1.
 #[derive(Clone, Copy)]
@@ -24,25 +25,41 @@ pub(crate) struct Reflectors<T> {
 }
 
 pub(crate) fn can_run(problem: &Problem, target: &Target) -> std::result::Result<(), String> {
-    let limits = target.limits().ok_or("needs a GPU or the executor")?;
-    let needed = Ormqr::new(problem.dtype.bytes()).end;
-    if needed > limits.shared_bytes_per_block {
-        return Err(format!(
-            "needs {needed} bytes of shared memory a block, the device gives {}",
-            limits.shared_bytes_per_block
-        ));
-    }
+    reflectors(problem.dtype, target)?;
     if problem.n.max(problem.columns) > u32::MAX as usize / 64 {
         return Err("rows and columns are at most 2^26".to_owned());
     }
     Ok(())
 }
 
-/// Elements of the triangular factors of a batch: 32 a reflector.
-pub(crate) fn factor_elements(problem: &Problem) -> usize {
-    let panels = problem.reflectors.div_ceil(REFLECTORS);
-    (panels * REFLECTORS * REFLECTORS).saturating_mul(problem.batch)
+/// Reflectors of a panel: 64 where there are kernels for it and shared memory, else 32.
+fn reflectors(dtype: Dtype, target: &Target) -> std::result::Result<usize, String> {
+    let limits = target.limits().ok_or("needs a GPU or the executor")?;
+    let bytes = |reflectors| Ormqr::bytes(reflectors, dtype.bytes(), dtype.is_complex());
+    let kernels: &[usize] = match dtype {
+        Dtype::F32 => &[64],
+        Dtype::F64 | Dtype::C32 => &[64, 32],
+        Dtype::C64 => &[32],
+    };
+    let most = limits.shared_bytes_per_block;
+    let fitting = kernels.iter().find(|&&reflectors| bytes(reflectors) <= most);
+    fitting.copied().ok_or_else(|| {
+        let needed = bytes(kernels[kernels.len() - 1]);
+        format!("needs {needed} bytes of shared memory a block, the device gives {most}")
+    })
 }
+
+/// Elements of the triangular factors of a batch: 64 a reflector, or less.
+pub(crate) fn factor_elements(problem: &Problem) -> usize {
+    let panels = problem.reflectors.div_ceil(MOST_REFLECTORS);
+    (panels * MOST_REFLECTORS * MOST_REFLECTORS).saturating_mul(problem.batch)
+}
+
+/// Most reflectors of a panel.
+const MOST_REFLECTORS: usize = 64;
+
+/// The columns of a strip are counted in 32 bits.
+const MAX_LD: usize = 1 << 25;
 
 /// Bytes of the factors in a workspace.
 pub(crate) fn factor_bytes(problem: &Problem) -> usize {
@@ -58,44 +75,57 @@ pub(crate) fn enqueue<T: KernelScalar>(
     c: Matrices<T>,
     adjoint: bool,
 ) -> Result<()> {
+    let panel = self::reflectors(problem.dtype, &Target::of(queue)).map_err(Error::argument)?;
+    if panel == MOST_REFLECTORS {
+        enqueue_panels::<T, 64>(queue, problem, reflectors, t, c, adjoint)
+    } else {
+        enqueue_panels::<T, 32>(queue, problem, reflectors, t, c, adjoint)
+    }
+}
+
+fn enqueue_panels<T: KernelScalar, const R: usize>(
+    queue: &Queue,
+    problem: &Problem,
+    reflectors: &Reflectors<T>,
+    t: GlobalMut<T>,
+    c: Matrices<T>,
+    adjoint: bool,
+) -> Result<()> {
     let Problem { n, columns, reflectors: count, batch, .. } = *problem;
     let Reflectors { v, ld, stride, tau, tau_stride, shift } = *reflectors;
+    if ld.max(c.ld) > MAX_LD {
+        return Err(Error::argument(format!("leading dimension {} is past {MAX_LD}", ld.max(c.ld))));
+    }
     let ld = leading_dimension(ld)?;
-    let (panels, strips) = (count.div_ceil(REFLECTORS), columns.div_ceil(strip(size_of::<T>())));
+    let (panels, strips) = (count.div_ceil(R), columns.div_ceil(STRIP));
     let blocks = |each: usize| {
         let all = (batch as u64).checked_mul(each as u64);
         all.ok_or_else(|| Error::argument(format!("{batch} times {each} blocks overflow")))
     };
-    let call = larft::call::<T>(
-        v,
-        tau,
-        t,
-        n as u32,
-        ld,
-        stride as u64,
-        tau_stride as u64,
-        count as u32,
-        shift as u32,
-        panels as u32,
-    );
-    submit(queue, config(blocks(panels)?, 1, TILE_THREADS, larft_bytes(size_of::<T>()))?, call)?;
-    let call = ormqr::call::<T>(
+    let (order, count, shift) = (n as u32, count as u32, shift as u32);
+    let (stride, tau_stride) = (stride as u64, tau_stride as u64);
+    let call = larft::call::<T, R>(v, tau, t, order, ld, stride, tau_stride, count, shift, panels as u32);
+    let complex = <T as cuda_std::scalar::Scalar>::COMPLEX;
+    let shared = Larft::new(R, size_of::<T>(), complex).end * size_of::<T>();
+    submit(queue, config(blocks(panels)?, 1, TILE_THREADS, shared)?, call)?;
+    let call = ormqr::call::<T, R>(
         v,
         t.as_global(),
         c.view,
-        n as u32,
+        order,
         columns as u32,
         ld,
-        stride as u64,
+        stride,
         c.ld()?,
         c.stride as u64,
-        count as u32,
-        shift as u32,
+        count,
+        shift,
         panels as u32,
         strips as u32,
         u32::from(adjoint),
     );
-    submit(queue, config(blocks(strips)?, 1, TILE_THREADS, Ormqr::new(size_of::<T>()).end)?, call)
+    let shared = Ormqr::bytes(R, size_of::<T>(), complex);
+    submit(queue, config(blocks(strips)?, 1, TILE_THREADS, shared)?, call)
 }
 
 pub(super) fn launch<T: KernelScalar>(

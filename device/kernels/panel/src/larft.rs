@@ -1,27 +1,31 @@
 //! `larft`: the triangular factors of products of reflectors.
 
-use crate::shape::{REFLECTORS, TILE_THREADS};
+use crate::shape::{Larft, STRIP, TILE_THREADS, depth, product_ld, staged_ld};
+use crate::units::{Sums, Units, own_rows};
+use crate::vectors::Vectors;
+use cuda_std::copy;
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 
-/// The factor `T` of `H_0 H_1 .. = I - V T V^H` for each 32 reflectors of an item.
+/// The factor `T` of `H_0 H_1 .. = I - V T V^H` for each `R` reflectors of an item.
 ///
 /// # Layout and shapes
 /// `v`: items of `n` rows, column-major with `ld` and `stride`; the vector of reflector `k` lies in column `k` below row
-/// `k + shift`, where it is 1, whatever is stored. `tau`: `tau_stride` an item, `count` of them used. `t`: 32 by 32
-/// elements for each 32 reflectors, `panels` of them an item; upper triangles, zero below.
+/// `k + shift`, where it is 1, whatever is stored. `tau`: `tau_stride` an item, `count` of them used. `t`: `R` by `R`
+/// elements for each `R` reflectors, `panels` of them an item; upper triangles, zero below.
 ///
 /// # Lanes
-/// A block of 256 threads for 32 reflectors of an item.
+/// A block of 256 threads for `R` reflectors of an item; a warp for each triangle of 32 on the diagonal.
 ///
 /// # Shared memory
-/// [`larft_bytes`](crate::shape::larft_bytes).
+/// [`Larft`].
 ///
 /// # Synchronisation
-/// Two block barriers for every 32 rows, and one, met by all threads.
+/// Two block barriers for every `R / 2` rows, and five, met by all threads.
 ///
 /// # Numerics
-/// Sums over the rows in order.
+/// Sums over the rows in order; of f64 on the tensor cores, 16 terms at a time. Of 64 reflectors the two triangles are made
+/// first, then what lies between: `-T1 (V1^H V2) T2`.
 ///
 /// # Safety
 /// The views cover the items that the grid counts, and the launch gives the shared memory.
@@ -29,8 +33,12 @@ use cuda_std::prelude::*;
 /// # Source
 /// R. Schreiber, C. Van Loan, A storage-efficient WY representation for products of Householder transformations, SIAM J.
 /// Sci. Stat. Comput. 10 (1989); LAPACK's `zlarft`.
-#[kernel(T = [f32, f64, c32, c64], launch_bounds(256))]
-pub unsafe fn larft<T: Scalar>(
+#[kernel(
+    group(T = [f32], R = [64], launch_bounds(256)),
+    group(T = [f64, c32], R = [32, 64], launch_bounds(256)),
+    group(T = [c64], R = [32], launch_bounds(256))
+)]
+pub unsafe fn larft<T: Units, const R: usize>(
     v: Global<T>,
     tau: Global<T>,
     t: GlobalMut<T>,
@@ -45,111 +53,153 @@ pub unsafe fn larft<T: Scalar>(
     let panels = if panels == 0 { 1 } else { panels };
     let block = thread::block_idx_x();
     let (item, panel) = ((block / panels) as usize, block % panels);
-    let first = panel * REFLECTORS as u32;
+    let first = panel * R as u32;
     let vectors = Vectors { v: v.at(item * stride as usize), n, ld, first, count, shift };
-    let (i, j) = (thread::thread_idx_x() % 32, thread::thread_idx_x() / 32);
-
-    let (gram, chunk) = (square::<T>(0), square::<T>(1));
-    let mut sums = [T::ZERO; 4];
-    let mut from = first;
-    while from < n {
-        for s in 0..4 {
-            chunk.set((j + 8 * s) * LD + i, vectors.get(from + i, j + 8 * s));
-        }
-        thread::sync_threads();
-        let left = n - from;
-        for row in 0..if left < 32 { left } else { 32 } {
-            let x = chunk.get(i * LD + row).conj();
-            for s in 0..4 {
-                sums[s as usize] = x.mul_add(chunk.get((j + 8 * s) * LD + row), sums[s as usize]);
-            }
-        }
-        thread::sync_threads();
-        from += REFLECTORS as u32;
+    let tau = tau.at(item * tau_stride as usize + first as usize);
+    let factor = Factor::<T, R>::new();
+    factor.gram(&vectors);
+    factor.triangles(tau, count - first);
+    if R > 32 {
+        factor.between();
     }
-    for s in 0..4 {
-        gram.set((j + 8 * s) * LD + i, sums[s as usize]);
-    }
-    thread::sync_threads();
-    if thread::thread_idx_x() < 32 {
-        let tau = tau.at(item * tau_stride as usize + first as usize);
-        triangular(gram, square::<T>(2), tau, vectors.used());
-    }
-    thread::sync_threads();
-    let out = t.at(block as usize * REFLECTORS * REFLECTORS);
-    for s in 0..4 {
-        out.set(((j + 8 * s) * 32 + i) as usize, square::<T>(2).get((j + 8 * s) * LD + i));
-    }
-    const { assert!(TILE_THREADS == 256 && REFLECTORS == 32) }
+    factor.store(t.at(block as usize * R * R));
 }
 
-/// Distance between columns in shared memory.
-const LD: u32 = REFLECTORS as u32 + 1;
-
-#[inline(always)]
-fn square<T>(which: usize) -> Shared<T> {
-    let elements = REFLECTORS * LD as usize;
-    // SAFETY: the launch gives larft_bytes, which hold three squares.
-    unsafe { dynamic_shared_mem(which * elements * size_of::<T>(), elements) }
-}
-
-/// `T` from `V^H V` and the factors: lane = row, which needs only its own row of what is there so far.
-#[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
-fn triangular<T: Scalar>(gram: Shared<T>, t: Shared<T>, tau: Global<T>, used: u32) {
-    let row = Tile::native(32).rank();
-    for j in used..REFLECTORS as u32 {
-        t.set(j * LD + row, T::ZERO);
-    }
-    for j in 0..used {
-        let tau = tau.get(j as usize);
-        let mut sum = T::ZERO;
-        let mut p = row;
-        while p < j {
-            sum = t.get(p * LD + row).mul_add(gram.get(j * LD + p), sum);
-            p += 1;
-        }
-        let above = (-tau).mul(sum);
-        let x = if row == j { tau } else { T::ZERO };
-        t.set(j * LD + row, if row < j { above } else { x });
-    }
-}
-
-/// The vectors of 32 reflectors of an item.
+/// A block's factor in shared memory.
 #[derive(Clone, Copy)]
-pub(crate) struct Vectors<T> {
-    pub v: Global<T>,
-    pub n: u32,
-    pub ld: u32,
-    /// The first reflector.
-    pub first: u32,
-    /// Reflectors of the item.
-    pub count: u32,
-    /// How many rows below the diagonal a vector begins.
-    pub shift: u32,
+struct Factor<T, const R: usize> {
+    /// Two chunks of the vectors.
+    chunks: Shared<T>,
+    /// In their place: the factor, column by column.
+    t: Shared<T>,
+    /// `V^H V`, row by row, of which the upper triangle counts.
+    gram: Shared<T>,
 }
 
-impl<T: Scalar> Vectors<T> {
-    /// Reflectors from the first on, at most 32.
-    #[inline(always)]
-    pub fn used(&self) -> u32 {
-        let left = self.count - self.first;
-        if left < REFLECTORS as u32 { left } else { REFLECTORS as u32 }
-    }
+impl<T: Units, const R: usize> Factor<T, R> {
+    const AT: Larft = Larft::new(R, size_of::<T>(), T::COMPLEX);
+    const T_LD: u32 = R as u32 + 1;
+    const GRAM_LD: u32 = product_ld(STRIP, size_of::<T>(), T::COMPLEX) as u32;
 
-    /// Component `row` of vector `first + j`; zero past the last row and the last reflector.
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    pub fn get(&self, row: u32, j: u32) -> T {
-        let (k, mut x) = (self.first + j, T::ZERO);
-        if k < self.count && row < self.n {
-            let pivot = k + self.shift;
-            if row == pivot {
-                x = T::ONE;
-            } else if row > pivot {
-                x = self.v.get(k as usize * self.ld as usize + row as usize);
+    fn new() -> Self {
+        let at = const { Larft::new(R, size_of::<T>(), T::COMPLEX) };
+        // SAFETY: the launch gives the elements of Larft. The chunks and the factor, of one type, overlap; a barrier lies
+        // between their uses.
+        unsafe {
+            Factor {
+                chunks: dynamic_shared_mem(0, at.gram),
+                t: dynamic_shared_mem(0, R * (R + 1)),
+                gram: dynamic_shared_mem(at.gram * size_of::<T>(), at.end - at.gram),
             }
         }
-        x
+    }
+
+    /// Leaves `V^H V`, for 64 columns of V whatever `R` is. A barrier lies after.
+    #[inline(always)]
+    fn gram(&self, vectors: &Vectors<T>) {
+        let ld = const { staged_ld(R, size_of::<T>(), T::COMPLEX) as u32 };
+        let shape = const { (depth(R) as u32, STRIP as u32) };
+        let mut sums: Sums<T> = [[T::ZERO; 4]; 4];
+        let (mut from, mut buffer) = (vectors.first, 0);
+        vectors.stage(self.chunks, ld, from, shape);
+        copy::commit();
+        while from < vectors.n {
+            let chunk = self.chunks.at(buffer * Self::AT.buffer as u32);
+            buffer = 1 - buffer;
+            let left = vectors.n - from;
+            from += shape.0;
+            if from < vectors.n {
+                vectors.stage(self.chunks.at(buffer * Self::AT.buffer as u32), ld, from, shape);
+            }
+            copy::commit();
+            copy::wait::<1>();
+            thread::sync_threads();
+            T::gram::<R>(chunk, chunk, if left < shape.0 { left } else { shape.0 }, &mut sums);
+            thread::sync_threads();
+        }
+        for c in 0..4 {
+            for r in 0..own_rows(R) {
+                let (i, j) = T::gram_place::<R>(r, c);
+                self.gram.set(i * Self::GRAM_LD + j, sums[c][r]);
+            }
+        }
+        thread::sync_threads();
+    }
+
+    /// The triangles of 32 on the diagonal, and zeros below. A barrier lies after.
+    #[inline(always)]
+    fn triangles(&self, tau: Global<T>, left: u32) {
+        let (warp, row) = (warp::warp_id(), Tile::native(32).rank());
+        if warp < (R / 32) as u32 {
+            let first = 32 * warp;
+            let used = if left <= first { 0 } else { left - first };
+            self.triangle(first, row, tau.at(first as usize), if used < 32 { used } else { 32 });
+        }
+        thread::sync_threads();
+    }
+
+    /// From `V^H V` and the factors of the reflectors: lane = row, which needs only its own row of what is there so far.
+    #[inline(always)]
+    fn triangle(&self, first: u32, row: u32, tau: Global<T>, used: u32) {
+        let (t, gram) = (self.t.at(first * Self::T_LD + first), self.gram.at(first * Self::GRAM_LD + first));
+        for j in used..32 {
+            t.set(j * Self::T_LD + row, T::ZERO);
+        }
+        for j in 0..used {
+            let tau = tau.get(j as usize);
+            let mut sum = T::ZERO;
+            let mut p = row;
+            while p < j {
+                sum = t.get(p * Self::T_LD + row).mul_add(gram.get(p * Self::GRAM_LD + j), sum);
+                p += 1;
+            }
+            let above = (-tau).mul(sum);
+            let x = if row == j { tau } else { T::ZERO };
+            t.set(j * Self::T_LD + row, if row < j { above } else { x });
+        }
+        if first == 0 {
+            // Below the first triangle, where another one follows.
+            for j in 0..R as u32 - 32 {
+                t.set(j * Self::T_LD + 32 + row, T::ZERO);
+            }
+        }
+    }
+
+    /// What lies between two triangles. A barrier lies after.
+    #[inline(always)]
+    fn between(&self) {
+        let (i, j) = (thread::thread_idx_x() % 32, thread::thread_idx_x() / 32);
+        let (t, gram) = (self.t, self.gram);
+        // (V1^H V2) T2, in the lower triangle, which nobody reads.
+        for s in 0..4 {
+            let column = j + 8 * s;
+            let mut sum = T::ZERO;
+            for p in 0..column + 1 {
+                let x = t.get((32 + column) * Self::T_LD + 32 + p);
+                sum = gram.get(i * Self::GRAM_LD + 32 + p).mul_add(x, sum);
+            }
+            gram.set((32 + i) * Self::GRAM_LD + column, sum);
+        }
+        thread::sync_threads();
+        for s in 0..4 {
+            let column = j + 8 * s;
+            let mut sum = T::ZERO;
+            for p in i..32 {
+                sum = t.get(p * Self::T_LD + i).mul_add(gram.get((32 + p) * Self::GRAM_LD + column), sum);
+            }
+            t.set((32 + column) * Self::T_LD + i, -sum);
+        }
+        thread::sync_threads();
+    }
+
+    #[inline(always)]
+    fn store(&self, out: GlobalMut<T>) {
+        let (row, column) = (thread::thread_idx_x() % R as u32, thread::thread_idx_x() / R as u32);
+        let step = TILE_THREADS / R as u32;
+        for s in 0..R as u32 / step {
+            let column = column + s * step;
+            out.set((column * R as u32 + row) as usize, self.t.get(column * Self::T_LD + row));
+        }
     }
 }

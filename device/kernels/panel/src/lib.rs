@@ -7,6 +7,7 @@
 //! | [`syr2k`] | the update of what lies right of the panel |
 //! | [`larft`] | the triangular factors of compact WY |
 //! | [`ormqr`] | reflectors applied to a matrix, a block a strip of columns |
+//! | [`units`] | multiply-adds or tensor cores, as the type has them |
 //! | [`shape`] | threads, tiles and shared memory |
 // Index loops: an iterator by value would put a register array into local memory.
 #![allow(clippy::needless_range_loop)]
@@ -19,6 +20,8 @@ pub mod ormqr;
 pub mod shape;
 mod symv;
 pub mod syr2k;
+pub mod units;
+mod vectors;
 
 /// All kernels of this crate.
 #[cfg(not(target_os = "cuda"))]

@@ -1,27 +1,29 @@
 //! `ormqr`: many reflectors applied to a matrix.
 
-use crate::larft::Vectors;
-use crate::shape::{Ormqr, REFLECTORS, ROWS, TILE_THREADS, staged_ld, strip};
+use crate::shape::{Ormqr, STRIP, TILE_THREADS, depth, product_ld, staged_ld};
+use crate::units::{Sums, Units, own_rows};
+use crate::vectors::Vectors;
+use cuda_std::copy;
 use cuda_std::prelude::*;
 
-/// `C := Q C` or `Q^H C`, where `Q = H_0 H_1 ..` is a product of reflectors in panels of 32.
+/// `C := Q C` or `Q^H C`, where `Q = H_0 H_1 ..` is a product of reflectors in panels of `R`.
 ///
 /// # Layout and shapes
 /// `v`, `shift`, `count`, `panels`: as [`larft`](mod@crate::larft) has them, and `t` as it leaves them. `c`: items of
 /// `n` by `columns`, column-major with `c_ld` and `c_stride`, overwritten.
 ///
 /// # Lanes
-/// A block of 256 threads a strip of columns, 256 bytes of each row of an item, for all panels; `strips` strips an
-/// item.
+/// A block of 256 threads a strip of 64 columns, for all panels; `strips` strips an item.
 ///
 /// # Shared memory
-/// [`Ormqr`].
+/// [`Ormqr`]: two chunks of `R / 2` rows of V and C for `V^H C`, in their place two of `R` rows of V for the update, and the
+/// product.
 ///
 /// # Synchronisation
-/// Four block barriers for every 64 rows of a panel, and seven a panel, met by all threads.
+/// Two block barriers a chunk and three a panel, met by all threads. While a chunk is multiplied the next one is copied.
 ///
 /// # Numerics
-/// The sums over rows run in four interleaved parts, in an order that depends on `n` alone.
+/// Sums run over rows, and from an element of C on over reflectors, in order; of f64 on the tensor cores, 16 terms at a time.
 ///
 /// # Safety
 /// The views cover the items that the grid counts, and the launch gives the shared memory.
@@ -29,8 +31,12 @@ use cuda_std::prelude::*;
 /// # Source
 /// R. Schreiber, C. Van Loan, SIAM J. Sci. Stat. Comput. 10 (1989); LAPACK's `zlarfb`. That a block keeps its columns
 /// through all panels is ours.
-#[kernel(T = [f32, f64, c32, c64], launch_bounds(256, 2))]
-pub unsafe fn ormqr<T: Scalar>(
+#[kernel(
+    group(T = [f32], R = [64], launch_bounds(256, 3)),
+    group(T = [f64, c32], R = [32, 64], launch_bounds(256, 2)),
+    group(T = [c64], R = [32], launch_bounds(256, 2))
+)]
+pub unsafe fn ormqr<T: Units, const R: usize>(
     v: Global<T>,
     t: Global<T>,
     c: GlobalMut<T>,
@@ -48,263 +54,256 @@ pub unsafe fn ormqr<T: Scalar>(
 ) {
     let strips = if strips == 0 { 1 } else { strips };
     let block = thread::block_idx_x();
-    let (item, at) = ((block / strips) as usize, block % strips);
-    let width = const { strip(size_of::<T>()) } as u32;
-    let left = columns - at * width;
-    let target = Strip {
-        c: c.at(item * c_stride as usize + (at * width) as usize * c_ld as usize),
+    let (item, at) = ((block / strips) as usize, block % strips * STRIP as u32);
+    let left = columns - at;
+    let c = c.at(item * c_stride as usize + at as usize * c_ld as usize);
+    let words = const { 16 / size_of::<T>() as u32 };
+    let target = Strip::<T, R> {
+        c,
         ld: c_ld,
         rows: n,
-        columns: if left < width { left } else { width },
-        shared: Memory::new(),
+        columns: if left < STRIP as u32 { left } else { STRIP as u32 },
+        is_aligned: c_ld & (words - 1) == 0 && c.as_ptr() as usize & 15 == 0,
+        shared: Memory::new::<R>(),
     };
     let mut step = 0;
     while step < panels {
         // Q applies its last panel first, Q^H its first.
         let panel = if adjoint != 0 { step } else { panels - 1 - step };
-        let first = panel * REFLECTORS as u32;
+        let first = panel * R as u32;
         let vectors = Vectors { v: v.at(item * stride as usize), n, ld, first, count, shift };
-        target.load_factor(t.at((item * panels as usize + panel as usize) * REFLECTORS * REFLECTORS));
         target.multiply(&vectors);
-        target.multiply_factor(&vectors, adjoint != 0);
-        target.subtract(&vectors);
+        target.multiply_factor(
+            &vectors,
+            t.at((item * panels as usize + panel as usize) * R * R),
+            adjoint != 0,
+        );
+        target.update(&vectors);
         step += 1;
     }
 }
 
-/// Views of a block's shared memory. Chunks lie column by column, `staged_ld` apart.
+/// Views of a block's shared memory.
 #[derive(Clone, Copy)]
 struct Memory<T> {
-    v: Shared<T>,
-    c: Shared<T>,
-    /// `V^H C`, row by row.
+    /// Chunks of V and C, or of V alone.
+    chunks: Shared<T>,
+    /// `V^H C`, then `-T V^H C`, row by row.
     product: Shared<T>,
-    /// `T V^H C`, row by row.
-    factor: Shared<T>,
-    t: Shared<T>,
 }
 
-impl<T: Scalar> Memory<T> {
+impl<T: Units> Memory<T> {
     #[inline(always)]
-    fn new() -> Self {
-        let (bytes, ld) = (size_of::<T>(), staged_ld(size_of::<T>()));
-        let at = Ormqr::new(bytes);
-        // SAFETY: the launch gives Ormqr::end bytes; the parts are disjoint, and multiples of 16 bytes long.
+    fn new<const R: usize>() -> Self {
+        let at = const { Ormqr::new(R, size_of::<T>(), T::COMPLEX) };
+        // SAFETY: the launch gives Ormqr::bytes; the parts are disjoint, and multiples of 16 bytes long.
         unsafe {
             Memory {
-                v: dynamic_shared_mem(at.v, REFLECTORS * ld),
-                c: dynamic_shared_mem(at.c, strip(bytes) * ld),
-                product: dynamic_shared_mem(at.product, REFLECTORS * strip(bytes)),
-                factor: dynamic_shared_mem(at.factor, REFLECTORS * strip(bytes)),
-                t: dynamic_shared_mem(at.t, REFLECTORS * (REFLECTORS + 1)),
+                chunks: dynamic_shared_mem(0, at.product),
+                product: dynamic_shared_mem(at.product * size_of::<T>(), at.end - at.product),
             }
         }
     }
-}
-
-const fn most(x: usize, y: usize) -> usize {
-    if x > y { x } else { y }
 }
 
 /// A block's columns of an item.
 #[derive(Clone, Copy)]
-struct Strip<T> {
+struct Strip<T, const R: usize> {
     c: GlobalMut<T>,
     ld: u32,
     rows: u32,
     columns: u32,
+    /// Whether words of 16 bytes begin the columns.
+    is_aligned: bool,
     shared: Memory<T>,
 }
 
-impl<T: Scalar> Strip<T> {
-    const WIDTH: usize = strip(size_of::<T>());
-    const LD: u32 = staged_ld(size_of::<T>()) as u32;
-    /// Columns of a thread in `V^H C`.
-    const OWN: usize = Self::WIDTH / 8;
-    /// Columns of a thread in the update.
-    const UPDATED: usize = Self::WIDTH / 16;
-    const T_LD: u32 = REFLECTORS as u32 + 1;
-    /// Elements of a 16-byte word.
-    const WORD: usize = 16 / size_of::<T>();
+impl<T: Units, const R: usize> Strip<T, R> {
+    const AT: Ormqr = Ormqr::new(R, size_of::<T>(), T::COMPLEX);
+    const DEPTH: u32 = depth(R) as u32;
+    const STAGED_LD: u32 = staged_ld(R, size_of::<T>(), T::COMPLEX) as u32;
+    const V_LD: u32 = product_ld(R, size_of::<T>(), T::COMPLEX) as u32;
+    const PRODUCT_LD: u32 = product_ld(STRIP, size_of::<T>(), T::COMPLEX) as u32;
 
-    /// A word of shared memory.
-    #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    fn word(from: Shared<T>, at: u32) -> [T; 4] {
-        let mut word = [T::ZERO; 4];
-        match Self::WORD {
-            4 => word = from.get_array::<4>(at),
-            2 => [word[0], word[1]] = from.get_array::<2>(at),
-            _ => word[0] = from.get(at),
-        }
-        word
-    }
-
-    #[inline(always)]
-    fn load_factor(&self, t: Global<T>) {
-        let mut at = thread::thread_idx_x();
-        while at < (REFLECTORS * REFLECTORS) as u32 {
-            self.shared.t.set(at / 32 * Self::T_LD + at % 32, t.get(at as usize));
-            at += TILE_THREADS;
-        }
-    }
-
-    /// Rows `from..from + ROWS` of the vectors and of the strip; zero past the last row and column.
-    #[inline(always)]
-    fn stage(&self, vectors: &Vectors<T>, from: u32) {
-        let row = thread::thread_idx_x() % ROWS as u32;
-        let mut column = thread::thread_idx_x() / ROWS as u32;
-        // All columns; a bound that is not known keeps the loop rolled, and registers low.
-        let end = if self.rows == 0 { 0 } else { const { most(REFLECTORS, strip(size_of::<T>())) as u32 } };
-        while column < end {
-            if column < REFLECTORS as u32 {
-                self.shared.v.set(column * Self::LD + row, vectors.get(from + row, column));
-            }
-            if column < Self::WIDTH as u32 {
-                let mut x = T::ZERO;
-                if from + row < self.rows && column < self.columns {
-                    x = self.c.get(column as usize * self.ld as usize + (from + row) as usize);
-                }
-                self.shared.c.set(column * Self::LD + row, x);
-            }
-            column += TILE_THREADS / ROWS as u32;
-        }
-    }
-
-    /// Leaves `V^H C` in shared memory. A barrier lies after.
-    ///
-    /// The rows of a chunk are dealt to four groups of 64 threads; a thread has 4 rows of the product, 8 apart, and
-    /// `OWN` columns, 8 apart.
+    /// Leaves `V^H C` in shared memory; the chunks are free behind the barrier that follows.
     #[inline(always)]
     fn multiply(&self, vectors: &Vectors<T>) {
-        let thread = thread::thread_idx_x();
-        let (group, i, j) = (thread / 64, thread % 8, thread % 64 / 8);
-        let memory = self.shared;
-        let mut sums = [[T::ZERO; 8]; 4];
+        let mut sums: Sums<T> = [[T::ZERO; 4]; 4];
         let mut from = vectors.first;
+        let mut buffer = 0;
+        self.stage(vectors, from, buffer);
+        copy::commit();
         while from < self.rows {
-            self.stage(vectors, from);
-            thread::sync_threads();
-            let mut row = group * (ROWS as u32 / 4);
-            // Rows past the last are zeros. A bound that is not known keeps the loop rolled, and registers low.
-            let (left, end) = (self.rows - from, row + ROWS as u32 / 4);
-            let end = if left < end { left } else { end };
-            while row < end {
-                let mut v = [[T::ZERO; 4]; 4];
-                for a in 0..4 {
-                    v[a] = Self::word(memory.v, (i + 8 * a as u32) * Self::LD + row);
-                }
-                for b in 0..Self::OWN {
-                    let c = Self::word(memory.c, (j + 8 * b as u32) * Self::LD + row);
-                    for a in 0..4 {
-                        for r in 0..Self::WORD {
-                            sums[a][b] = v[a][r].conj().mul_add(c[r], sums[a][b]);
-                        }
-                    }
-                }
-                row += Self::WORD as u32;
+            let chunk = self.shared.chunks.at(buffer * Self::AT.chunk as u32);
+            buffer = 1 - buffer;
+            let left = self.rows - from;
+            from += Self::DEPTH;
+            if from < self.rows {
+                self.stage(vectors, from, buffer);
             }
+            copy::commit();
+            copy::wait::<1>();
             thread::sync_threads();
-            from += ROWS as u32;
+            let rows = if left < Self::DEPTH { left } else { Self::DEPTH };
+            T::gram::<R>(chunk, chunk.at(Self::AT.c as u32), rows, &mut sums);
+            thread::sync_threads();
         }
-        for turn in 0..4 {
-            if group == turn {
-                for a in 0..4 {
-                    for b in 0..Self::OWN {
-                        let at = (i + 8 * a as u32) * Self::WIDTH as u32 + j + 8 * b as u32;
-                        let before = if turn == 0 { T::ZERO } else { memory.product.get(at) };
-                        memory.product.set(at, before + sums[a][b]);
-                    }
-                    // Keeps the loads of all elements from being done at once, which takes as many registers.
-                    warp::sync_warp(warp::FULL_MASK);
-                }
+        for c in 0..4 {
+            for r in 0..own_rows(R) {
+                let (reflector, column) = T::gram_place::<R>(r, c);
+                self.shared.product.set(reflector * Self::PRODUCT_LD + column, sums[c][r]);
             }
-            thread::sync_threads();
         }
     }
 
-    /// Leaves `T` (or `T^H`) times the product in shared memory. A barrier lies after.
+    /// Begins to stage [`depth`] rows of the vectors and of the strip; zero past the last row and column.
     #[inline(always)]
-    fn multiply_factor(&self, vectors: &Vectors<T>, adjoint: bool) {
-        let memory = self.shared;
+    fn stage(&self, vectors: &Vectors<T>, from: u32, buffer: u32) {
+        let chunk = self.shared.chunks.at(buffer * Self::AT.chunk as u32);
+        vectors.stage(chunk, Self::STAGED_LD, from, (Self::DEPTH, R as u32));
+        let (row, mut column) = (thread::thread_idx_x() % Self::DEPTH, thread::thread_idx_x() / Self::DEPTH);
+        let mut to = chunk.at(Self::AT.c as u32 + column * Self::STAGED_LD + row);
+        let mut source = self.c.at((column * self.ld + from + row) as usize).as_global();
+        let step = TILE_THREADS / Self::DEPTH;
+        let is_there = from + row < self.rows;
+        // As in `Vectors::stage`.
+        let end = if self.rows == 0 { 0 } else { STRIP as u32 };
+        while column < end {
+            to.copy_async(0, source, 0, is_there && column < self.columns);
+            to = to.at(step * Self::STAGED_LD);
+            source = source.at((step * self.ld) as usize);
+            column += step;
+        }
+    }
+
+    /// Makes the product `-T` (or `-T^H`) times it, in its place; a barrier is to follow. The first rows of V for the update are
+    /// on their way.
+    #[inline(always)]
+    fn multiply_factor(&self, vectors: &Vectors<T>, t: Global<T>, adjoint: bool) {
+        vectors.stage(self.shared.chunks, Self::V_LD, vectors.first, (R as u32, R as u32));
+        copy::commit();
+        let factor = self.shared.chunks.at(Self::AT.rows as u32);
         let mut at = thread::thread_idx_x();
-        while at < (REFLECTORS * Self::WIDTH) as u32 {
-            let (row, column) = (at / Self::WIDTH as u32, at % Self::WIDTH as u32);
-            let mut sum = T::ZERO;
-            for k in 0..vectors.used() {
-                let t = if adjoint {
-                    memory.t.get(row * Self::T_LD + k).conj()
-                } else {
-                    memory.t.get(k * Self::T_LD + row)
-                };
-                sum = t.mul_add(memory.product.get(k * Self::WIDTH as u32 + column), sum);
+        let end = if self.rows == 0 { 0 } else { (R * R) as u32 };
+        while at < end {
+            // Four loads in flight.
+            let mut elements = [T::ZERO; 4];
+            for s in 0..4 {
+                elements[s] = t.get(at as usize + s * TILE_THREADS as usize);
             }
-            memory.factor.set(at, sum);
-            at += TILE_THREADS;
+            for s in 0..4 {
+                let (row, column) = (at % R as u32, at / R as u32 + s as u32 * (TILE_THREADS / R as u32));
+                if adjoint {
+                    factor.set(row * Self::V_LD + column, elements[s].conj());
+                } else {
+                    factor.set(column * Self::V_LD + row, elements[s]);
+                }
+            }
+            // Keeps the loop rolled.
+            warp::sync_warp(warp::FULL_MASK);
+            at += 4 * TILE_THREADS;
         }
         thread::sync_threads();
+        let mut sums: Sums<T> = [[T::ZERO; 4]; 4];
+        T::product::<R>(factor, self.shared.product, vectors.used(R as u32), &mut sums);
+        thread::sync_threads();
+        for c in 0..4 {
+            for r in 0..own_rows(R) {
+                let (row, column) = T::product_place::<R>(c);
+                let at = (row + T::row_offset(r)) * Self::PRODUCT_LD + column;
+                self.shared.product.set(at, -sums[c][r]);
+            }
+        }
     }
 
-    /// `C -= V` times the factor. A barrier lies after.
-    ///
-    /// A thread has 4 rows and `UPDATED` columns of a chunk, beside each other.
+    /// `C += V` times the factor. A barrier lies after.
     #[inline(always)]
-    fn subtract(&self, vectors: &Vectors<T>) {
-        let thread = thread::thread_idx_x();
-        let (row, column) = (thread % 16 * 4, thread / 16 * Self::UPDATED as u32);
-        let memory = self.shared;
+    fn update(&self, vectors: &Vectors<T>) {
         let mut from = vectors.first;
+        let mut buffer = 0;
         while from < self.rows {
-            self.stage(vectors, from);
+            let rows = self.shared.chunks.at(buffer * Self::AT.rows as u32);
+            buffer = 1 - buffer;
+            let next = from + R as u32;
+            if next < self.rows {
+                let to = self.shared.chunks.at(buffer * Self::AT.rows as u32);
+                vectors.stage(to, Self::V_LD, next, (R as u32, R as u32));
+            }
+            copy::commit();
+            let mut sums = self.load(from);
+            copy::wait::<1>();
             thread::sync_threads();
-            let mut sums = [[T::ZERO; 4]; 4];
-            for k in 0..vectors.used() {
-                let v = memory.v.get_array::<4>(k * Self::LD + row);
-                let factor = self.factors(k, column);
-                for b in 0..Self::UPDATED {
-                    for r in 0..4 {
-                        sums[b][r] = v[r].mul_add(factor[b], sums[b][r]);
+            T::product::<R>(rows, self.shared.product, vectors.used(R as u32), &mut sums);
+            self.store(from, &sums);
+            thread::sync_threads();
+            from = next;
+        }
+    }
+
+    /// Whether this thread's elements of `R` rows from `from` on are all there and begin with words of 16 bytes.
+    #[inline(always)]
+    fn has_words(&self, from: u32) -> bool {
+        let (row, column) = T::product_place::<R>(3);
+        let last = row + T::row_offset(own_rows(R) - 1);
+        T::ROWS_TOGETHER && self.is_aligned && from + last < self.rows && column < self.columns
+    }
+
+    /// This thread's column `c` from the first of its rows on, and how many rows from there on there are.
+    #[inline(always)]
+    fn place(&self, from: u32, c: usize) -> (GlobalMut<T>, u32) {
+        let (row, column) = T::product_place::<R>(c);
+        // In 32 bits, for registers.
+        let place = self.c.at((column * self.ld + from + row) as usize);
+        let is_there = from + row < self.rows && column < self.columns;
+        (place, if is_there { self.rows - from - row } else { 0 })
+    }
+
+    /// This thread's elements of `R` rows of the strip.
+    #[inline(always)]
+    fn load(&self, from: u32) -> Sums<T> {
+        let mut elements = [[T::ZERO; 4]; 4];
+        let has_words = self.has_words(from);
+        for c in 0..4 {
+            let (place, left) = self.place(from, c);
+            if has_words {
+                for r in (0..own_rows(R)).step_by(T::LANES) {
+                    let word = place.get_vector(r);
+                    for e in 0..T::LANES {
+                        elements[c][(r + e) % 4] = word.as_ref()[e];
+                    }
+                }
+            } else {
+                for r in 0..own_rows(R) {
+                    if T::row_offset(r) < left {
+                        elements[c][r] = place.get(T::row_offset(r) as usize);
                     }
                 }
             }
-            for b in 0..Self::UPDATED {
-                for r in 0..4 {
-                    let at = (column + b as u32) * Self::LD + row + r as u32;
-                    memory.c.set(at, memory.c.get(at) - sums[b][r]);
+        }
+        elements
+    }
+
+    /// Stores them.
+    #[inline(always)]
+    fn store(&self, from: u32, elements: &Sums<T>) {
+        let has_words = self.has_words(from);
+        for c in 0..4 {
+            let (place, left) = self.place(from, c);
+            if has_words {
+                for r in (0..own_rows(R)).step_by(T::LANES) {
+                    let mut word = T::ZERO.splat();
+                    for e in 0..T::LANES {
+                        word.as_mut()[e] = elements[c][(r + e) % 4];
+                    }
+                    place.set_vector(r, word);
+                }
+            } else {
+                for r in 0..own_rows(R) {
+                    if T::row_offset(r) < left {
+                        place.set(T::row_offset(r) as usize, elements[c][r]);
+                    }
                 }
             }
-            thread::sync_threads();
-            self.store(from);
-            // Each thread stages where it stored; the vectors are read no more.
-            from += ROWS as u32;
-        }
-        thread::sync_threads();
-    }
-
-    /// Elements of row `k` of the factor, from `column` on.
-    #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    fn factors(&self, k: u32, column: u32) -> [T; 4] {
-        let (from, mut factors) = (self.shared.factor.at(k * Self::WIDTH as u32 + column), [T::ZERO; 4]);
-        match Self::UPDATED {
-            4 => factors = from.get_array::<4>(0),
-            2 => [factors[0], factors[1]] = from.get_array::<2>(0),
-            _ => factors[0] = from.get(0),
-        }
-        factors
-    }
-
-    /// Stores rows `from..from + ROWS` of the strip: each thread what it staged.
-    #[inline(always)]
-    fn store(&self, from: u32) {
-        let row = thread::thread_idx_x() % ROWS as u32;
-        let mut column = thread::thread_idx_x() / ROWS as u32;
-        while column < self.columns {
-            if from + row < self.rows {
-                let x = self.shared.c.get(column * Self::LD + row);
-                self.c.set(column as usize * self.ld as usize + (from + row) as usize, x);
-            }
-            column += TILE_THREADS / ROWS as u32;
         }
     }
 }

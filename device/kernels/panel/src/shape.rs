@@ -9,28 +9,36 @@ pub const LATRD_GRID_THREADS: u32 = 256;
 /// Threads of a block of the tiled kernels.
 pub const TILE_THREADS: u32 = 256;
 
-/// Columns of a panel of reflectors that `larft` and `ormqr` take at a time.
-pub const REFLECTORS: usize = 32;
+/// Columns of C that a block of `ormqr` has.
+pub const STRIP: usize = 64;
 
 /// Columns of V and W that `syr2k` stages at a time.
 pub const STAGED: usize = 16;
-
-/// Rows that `ormqr` stages at a time.
-pub const ROWS: usize = 64;
 
 /// Rows and columns of a tile of `syr2k`.
 pub const fn syr2k_tile(scalar_bytes: usize) -> usize {
     if scalar_bytes > 8 { 32 } else { 64 }
 }
 
-/// Columns of a strip of `ormqr`.
-pub const fn strip(scalar_bytes: usize) -> usize {
-    256 / scalar_bytes
+/// Rows that `larft` and `ormqr` stage at a time for inner products, of panels of `reflectors`.
+pub const fn depth(reflectors: usize) -> usize {
+    reflectors / 2
 }
 
-/// Rows from a column to the next in shared memory: one 16-byte word more than a chunk, against bank conflicts.
-pub const fn staged_ld(scalar_bytes: usize) -> usize {
-    ROWS + 16 / scalar_bytes
+/// Elements that lie between columns in shared memory, against bank conflicts: a word of 16 bytes; for the fragments of the
+/// tensor cores, which reach over four columns at a time, 32 bytes.
+const fn gap(scalar_bytes: usize, complex: bool) -> usize {
+    if scalar_bytes == 8 && !complex { 4 } else { 16 / scalar_bytes }
+}
+
+/// From a column to the next of what is staged for inner products.
+pub const fn staged_ld(reflectors: usize, scalar_bytes: usize, complex: bool) -> usize {
+    depth(reflectors) + gap(scalar_bytes, complex)
+}
+
+/// From a line of `count` elements to the next: columns of V for the update, rows of `V^H C`.
+pub const fn product_ld(count: usize, scalar_bytes: usize, complex: bool) -> usize {
+    count + gap(scalar_bytes, complex)
 }
 
 const fn aligned(bytes: usize) -> usize {
@@ -79,37 +87,62 @@ pub const fn syr2k_bytes(scalar_bytes: usize) -> usize {
     (if staged > out { staged } else { out }) * scalar_bytes
 }
 
-/// Bytes of shared memory of a `larft` block.
-pub const fn larft_bytes(scalar_bytes: usize) -> usize {
-    3 * REFLECTORS * (REFLECTORS + 1) * scalar_bytes
+/// Where the parts of a `larft` block lie in shared memory, in elements.
+#[derive(Clone, Copy, Debug)]
+pub struct Larft {
+    /// From one of the two staged chunks to the other, and later from the factor's first column on.
+    pub buffer: usize,
+    /// `V^H V`.
+    pub gram: usize,
+    /// Elements in all.
+    pub end: usize,
 }
 
-/// Where the parts of an `ormqr` block lie in shared memory, in bytes.
+impl Larft {
+    /// For panels of `reflectors` and a scalar type.
+    pub const fn new(reflectors: usize, scalar_bytes: usize, complex: bool) -> Self {
+        let buffer = STRIP * staged_ld(reflectors, scalar_bytes, complex);
+        let factor = reflectors * (reflectors + 1);
+        let gram = if 2 * buffer > factor { 2 * buffer } else { factor };
+        // From 16 bytes on.
+        let gram = gram.div_ceil(4) * 4;
+        Larft { buffer, gram, end: gram + reflectors * product_ld(STRIP, scalar_bytes, complex) }
+    }
+}
+
+/// Where the parts of an `ormqr` block lie in shared memory, in elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Ormqr {
-    /// A chunk of the reflectors.
-    pub v: usize,
-    /// A chunk of the strip.
+    /// From one of two chunks of V and C, which begin the memory, to the other.
+    pub chunk: usize,
+    /// From V to C in a chunk.
     pub c: usize,
-    /// `V^H C`.
+    /// From one of two chunks of V for the update, in the same place, to the other.
+    pub rows: usize,
+    /// `V^H C`, then `T V^H C`.
     pub product: usize,
-    /// `T V^H C`.
-    pub factor: usize,
-    /// `T`.
-    pub t: usize,
-    /// Bytes in all.
+    /// Elements in all.
     pub end: usize,
 }
 
 impl Ormqr {
-    /// For a scalar type.
-    pub const fn new(scalar_bytes: usize) -> Self {
-        let (ld, strip) = (staged_ld(scalar_bytes), strip(scalar_bytes));
-        let v = 0;
-        let c = v + REFLECTORS * ld * scalar_bytes;
-        let product = c + strip * ld * scalar_bytes;
-        let factor = product + REFLECTORS * strip * scalar_bytes;
-        let t = factor + REFLECTORS * strip * scalar_bytes;
-        Ormqr { v, c, product, factor, t, end: t + REFLECTORS * (REFLECTORS + 1) * scalar_bytes }
+    /// For panels of `reflectors` and a scalar type.
+    pub const fn new(reflectors: usize, scalar_bytes: usize, complex: bool) -> Self {
+        let ld = staged_ld(reflectors, scalar_bytes, complex);
+        let (c, chunk) = (reflectors * ld, (reflectors + STRIP) * ld);
+        let rows = reflectors * product_ld(reflectors, scalar_bytes, complex);
+        let product = if chunk > rows { 2 * chunk } else { 2 * rows };
+        Ormqr {
+            chunk,
+            c,
+            rows,
+            product,
+            end: product + reflectors * product_ld(STRIP, scalar_bytes, complex),
+        }
+    }
+
+    /// Bytes of a block.
+    pub const fn bytes(reflectors: usize, scalar_bytes: usize, complex: bool) -> usize {
+        Ormqr::new(reflectors, scalar_bytes, complex).end * scalar_bytes
     }
 }
