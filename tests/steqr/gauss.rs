@@ -27,9 +27,10 @@ pub fn hermite<T: Real>(arm: Arm) {
 
 /// How far a node may be off, in eps of the largest one, and a weight, in eps of their sum. LAPACK's dstev: 5.6 and
 /// 3.5 at most over both families, both types and all orders here. Explicit similarities round more often than its
-/// recurrence: on an H200 nodes were up to 12.7 off, with the recurrence up to 6.3.
+/// recurrence: on an H200 nodes were up to 12.7 off, with the recurrence up to 6.3. `wg`, whose lanes divide by approximate
+/// reciprocals, was 8.34 off there.
 fn ulps(arm: Arm) -> f64 {
-    if arm.route.contains("exp") { 16.0 } else { 8.0 }
+    if arm.route.contains("exp") || arm.route == "wg" { 16.0 } else { 8.0 }
 }
 
 fn check<T: Real>(arm: Arm, family: Family) {

@@ -93,7 +93,9 @@ pub fn batches_beyond_limits<T: Scalar>(arm: Arm) {
         let a = Batch::from_fn(n, n, batch, |item, i, j| few.get(item % kinds, i, j));
         queue.reset_memory_peak();
         same_runs(&context, &arm.solve(&queue, &a, Uplo::Lower, Jobz::V), &reference);
-        memory_is_the_arrays::<T>(&context, &queue, n, batch);
+        if arm.route != "blocked" {
+            memory_is_the_arrays::<T>(&context, &queue, n, batch);
+        }
     }
 }
 

@@ -9,6 +9,7 @@ use batchlas::routes::{Kind, Pin};
 use batchlas::{Batch, DeviceBatch, Layout, Queue, Real, Result, Scalar};
 
 use faer::fx128;
+use rayon::prelude::*;
 
 use crate::cell::{self, Cell, DISTINCT, Padding, looked_at, repeated, seed};
 use crate::race::{Contender, Entry, Measured, limit};
@@ -94,16 +95,13 @@ impl<T: Scalar> Contender for Route<'_, T> {
     fn measured(&self, queue: &Queue) -> Result<Measured> {
         let field = self.field;
         let c = cell::items_of(queue, &field.c.borrow(), &field.items)?;
-        let mut worst: f64 = 0.0;
-        for item in 0..c.batch() {
+        let of_item = |item: usize| {
             let elements = c.rows() * c.cols();
             let count = elements.min(ELEMENTS);
-            for at in (1..=count).map(|part| part * elements / count - 1) {
-                let error = field.error(&c, item, at % c.rows(), at / c.rows());
-                // Written so that a NaN is the worst.
-                worst = if error <= worst { worst } else { error };
-            }
-        }
+            let places = (1..=count).map(|part| part * elements / count - 1);
+            places.map(|at| field.error(&c, item, at % c.rows(), at / c.rows())).fold(0.0, worse)
+        };
+        let worst = (0..c.batch()).into_par_iter().map(of_item).reduce(|| 0.0, worse);
         Ok(Measured { residual: Some(worst), ..Measured::default() })
     }
 }
@@ -127,6 +125,11 @@ impl<T: Scalar> Field<T> {
         let error = error(got.re().widen(), re) + error(got.im().widen(), im);
         if error == 0.0 { 0.0 } else { error / ((problem.k + 1) as f64 * T::DTYPE.epsilon() * moduli) }
     }
+}
+
+/// The larger error; a NaN is the worst.
+fn worse(worst: f64, error: f64) -> f64 {
+    if worst.is_nan() || error <= worst { worst } else { error }
 }
 
 /// Element (row, column) of op(X), in parts.
