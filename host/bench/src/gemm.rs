@@ -95,26 +95,35 @@ impl<T: Scalar> Contender for Route<'_, T> {
     fn measured(&self, queue: &Queue) -> Result<Measured> {
         let field = self.field;
         let c = cell::items_of(queue, &field.c.borrow(), &field.items)?;
+        let factors = Factors { cell: &field.cell, left: &field.left, right: &field.right };
         let of_item = |item: usize| {
             let elements = c.rows() * c.cols();
             let count = elements.min(ELEMENTS);
             let places = (1..=count).map(|part| part * elements / count - 1);
-            places.map(|at| field.error(&c, item, at % c.rows(), at / c.rows())).fold(0.0, worse)
+            places.map(|at| factors.error(&c, item, at % c.rows(), at / c.rows())).fold(0.0, worse)
         };
         let worst = (0..c.batch()).into_par_iter().map(of_item).reduce(|| 0.0, worse);
         Ok(Measured { residual: Some(worst), ..Measured::default() })
     }
 }
 
-impl<T: Scalar> Field<T> {
+/// The factors of the items that are looked at.
+#[derive(Clone, Copy)]
+struct Factors<'a, T: Scalar> {
+    cell: &'a Cell,
+    left: &'a Batch<T>,
+    right: &'a Batch<T>,
+}
+
+impl<T: Scalar> Factors<'_, T> {
     /// The error of an element over (k + 1) eps times the product of moduli.
     fn error(&self, c: &Batch<T>, item: usize, i: usize, j: usize) -> f64 {
         let problem = self.cell.product();
         let zero = fx128::from(0.0);
         let (mut re, mut im, mut moduli) = (zero, zero, 0.0);
         for k in 0..problem.k {
-            let (x, x_im) = element(&self.left, problem.op_a, item, i, k);
-            let (y, y_im) = element(&self.right, problem.op_b, item, k, j);
+            let (x, x_im) = element(self.left, problem.op_a, item, i, k);
+            let (y, y_im) = element(self.right, problem.op_b, item, k, j);
             let [x, x_im, y, y_im] = [x, x_im, y, y_im].map(fx128::from);
             re = re + x * y - x_im * y_im;
             im = im + x * y_im + x_im * y;
