@@ -27,6 +27,52 @@ pub struct GlobalMut<T> {
 #[derive(Clone, Copy)]
 struct Wide<T, const N: usize>([T; N]);
 
+/// Reads `ptr` by one load.
+///
+/// # Safety
+/// `ptr` is valid for a read in global memory and aligned to the size of `T`, which is 4, 8 or 16 bytes.
+#[cfg(target_os = "cuda")]
+#[inline(always)]
+unsafe fn evict_first<T: Copy>(ptr: *const T) -> T {
+    use core::arch::asm;
+    const { assert!(matches!(size_of::<T>(), 4 | 8 | 16), "a load moves 4, 8 or 16 bytes") }
+    // SAFETY: a load of as many bytes as T has, by the contract; the registers hold its bits.
+    unsafe {
+        match size_of::<T>() {
+            4 => {
+                let x: u32;
+                asm!("ld.global.L1::evict_first.b32 {x}, [{p}];", x = out(reg32) x, p = in(reg64) ptr,
+                    options(pure, readonly, nostack));
+                core::mem::transmute_copy(&x)
+            }
+            8 => {
+                let x: u64;
+                asm!("ld.global.L1::evict_first.b64 {x}, [{p}];", x = out(reg64) x, p = in(reg64) ptr,
+                    options(pure, readonly, nostack));
+                core::mem::transmute_copy(&x)
+            }
+            _ => {
+                let (low, high): (u64, u64);
+                asm!("ld.global.L1::evict_first.v2.b64 {{{low}, {high}}}, [{p}];",
+                    low = out(reg64) low, high = out(reg64) high, p = in(reg64) ptr,
+                    options(pure, readonly, nostack));
+                core::mem::transmute_copy(&[low, high])
+            }
+        }
+    }
+}
+
+/// Reads `ptr`.
+///
+/// # Safety
+/// `ptr` is valid for a read.
+#[cfg(not(target_os = "cuda"))]
+#[inline(always)]
+unsafe fn evict_first<T: Copy>(ptr: *const T) -> T {
+    // SAFETY: the caller's.
+    unsafe { ptr.read() }
+}
+
 macro_rules! view {
     ($view:ident, $pointer:ty) => {
         impl<T> Clone for $view<T> {
@@ -87,6 +133,26 @@ macro_rules! view {
                 self.check::<1>(i, false);
                 // SAFETY: the view's contract covers element i; the executor has checked it just above.
                 unsafe { ptr.read() }
+            }
+
+            /// Element `i`, whose line is the first that the L1 cache gives up: for what is read once, beside what is
+            /// read again. Element `i` is aligned to its size, of 4, 8 or 16 bytes, and moves in one access.
+            #[inline(always)]
+            #[cfg_attr(not(target_os = "cuda"), track_caller)]
+            pub fn get_evict_first(self, i: usize) -> T {
+                let ptr = self.ptr.wrapping_add(i);
+                #[cfg(not(target_os = "cuda"))]
+                simt::global_access(
+                    self.ptr as *const u8,
+                    self.len * size_of::<T>(),
+                    ptr as *const u8,
+                    size_of::<T>(),
+                    size_of::<T>(),
+                    simt::Access::Read,
+                );
+                // SAFETY: the view's contract covers element i, the caller aligns it, and the executor has checked
+                // both just above.
+                unsafe { evict_first(ptr) }
             }
 
             /// Elements `i..i + N` by one load of `N * size_of::<T>()` = 16 bytes, to which `i` is aligned.

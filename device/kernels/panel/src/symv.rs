@@ -98,19 +98,23 @@ impl<T: Scalar> Operands<T> {
         // What column c of the strip gives to element c of the product, by the rows of this lane.
         let mut sums = [T::ZERO; 16];
         let mut row_tile = place.row_tile;
+        let end = row_tile + count;
+        let two = |row_tile: u32| size_of::<T>() == 4 && row_tile + 2 <= end && 32 * (row_tile + 2) <= self.n;
         if row_tile == place.strip / Self::STRIPS {
-            self.diagonal_tile(tile, first_column, row_tile, &mut sums, part);
-            row_tile += 1;
-        }
-        let end = place.row_tile + count;
-        if size_of::<T>() == 4 {
-            while row_tile + 2 <= end && 32 * (row_tile + 2) <= self.n {
-                self.tiles_below::<2>(tile, first_column, row_tile, &mut sums, part);
+            if two(row_tile) {
+                self.take_tiles::<2, true>(tile, first_column, row_tile, &mut sums, part);
                 row_tile += 2;
+            } else {
+                self.take_tiles::<1, true>(tile, first_column, row_tile, &mut sums, part);
+                row_tile += 1;
             }
         }
+        while two(row_tile) {
+            self.take_tiles::<2, false>(tile, first_column, row_tile, &mut sums, part);
+            row_tile += 2;
+        }
         while row_tile < end {
-            self.tiles_below::<1>(tile, first_column, row_tile, &mut sums, part);
+            self.take_tiles::<1, false>(tile, first_column, row_tile, &mut sums, part);
             row_tile += 1;
         }
         let total = fold_columns::<T>(tile, &mut sums);
@@ -120,9 +124,10 @@ impl<T: Scalar> Operands<T> {
         }
     }
 
-    /// `R` tiles below the diagonal, under each other; only where it is one may rows pass the last.
+    /// `R` tiles under each other, of which the first lies on the diagonal or none; only where it is one may rows pass the
+    /// last. Of the diagonal only the real part is used.
     #[inline(always)]
-    fn tiles_below<const R: usize>(
+    fn take_tiles<const R: usize, const DIAGONAL: bool>(
         &self,
         tile: Tile,
         first_column: u32,
@@ -133,12 +138,15 @@ impl<T: Scalar> Operands<T> {
         let mut elements = [[T::ZERO; 16]; R];
         let mut v_row = [T::ZERO; R];
         let first_row = 32 * row_tile + tile.rank();
+        let partial = |r: usize| DIAGONAL && r == 0;
         if R > 1 || first_row < self.n {
             let from = self.a.at(first_column as usize * self.ld as usize + first_row as usize);
             // In 32 bits, or the multiples of ld take twice the registers.
             for c in 0..Self::COLUMNS {
                 for r in 0..R {
-                    elements[r][c] = from.get((c as u32 * self.ld) as usize + 32 * r);
+                    if !partial(r) || first_row >= first_column + c as u32 {
+                        elements[r][c] = from.get_evict_first((c as u32 * self.ld) as usize + 32 * r);
+                    }
                 }
             }
         }
@@ -151,8 +159,14 @@ impl<T: Scalar> Operands<T> {
             for s in 0..4 {
                 let c = 4 * quad + s;
                 for r in 0..R {
-                    product[r][s % 2] = elements[r][c].mul_add(v[s], product[r][s % 2]);
-                    sums[c] = elements[r][c].conj().mul_add(v_row[r], sums[c]);
+                    let (mut x, mut v_r) = (elements[r][c], v_row[r]);
+                    if partial(r) {
+                        let on = first_row == first_column + c as u32;
+                        x = choose(on, T::from_real(x.re()), x);
+                        v_r = choose(on, T::ZERO, v_r);
+                    }
+                    product[r][s % 2] = x.mul_add(v[s], product[r][s % 2]);
+                    sums[c] = x.conj().mul_add(v_r, sums[c]);
                 }
             }
         }
@@ -161,34 +175,12 @@ impl<T: Scalar> Operands<T> {
             part.set(row, part.get(row) + (product[r][0] + product[r][1]));
         }
     }
+}
 
-    /// A tile on the diagonal, of whose elements only the real part is read there.
-    #[inline(always)]
-    fn diagonal_tile(
-        &self,
-        tile: Tile,
-        first_column: u32,
-        row_tile: u32,
-        sums: &mut [T; 16],
-        part: Shared<T>,
-    ) {
-        let row = 32 * row_tile + tile.rank();
-        if row < self.n {
-            let v_row = self.v.get(row);
-            let mut product = T::ZERO;
-            for c in 0..Self::COLUMNS {
-                let column = first_column + c as u32;
-                if row >= column {
-                    let x = self.a.get(column as usize * self.ld as usize + row as usize);
-                    let x = if row == column { T::from_real(x.re()) } else { x };
-                    product = x.mul_add(self.v.get(column), product);
-                    let below = if row == column { <T::Real as Real>::ZERO } else { <T::Real as Real>::ONE };
-                    sums[c] = x.conj().mul_add(v_row.scale(below), sums[c]);
-                }
-            }
-            part.set(row, part.get(row) + product);
-        }
-    }
+/// `x` or `y`, without a branch.
+#[inline(always)]
+fn choose<T: Scalar>(first: bool, x: T, y: T) -> T {
+    T::from_parts(if first { x.re() } else { y.re() }, if first { x.im() } else { y.im() })
 }
 
 /// The sum over all lanes of `sums[c]`, on the lanes whose rank is `c` modulo the columns of a tile.
@@ -197,11 +189,11 @@ impl<T: Scalar> Operands<T> {
 fn fold_columns<T: Scalar>(tile: Tile, sums: &mut [T; 16]) -> T {
     let columns = const { tile_columns(size_of::<T>()) };
     if columns > 8 {
-        fold::<T, 8>(tile, sums);
+        fold::<T, 8, 16>(tile, sums);
     }
-    fold::<T, 4>(tile, sums);
-    fold::<T, 2>(tile, sums);
-    fold::<T, 1>(tile, sums);
+    fold::<T, 4, 16>(tile, sums);
+    fold::<T, 2, 16>(tile, sums);
+    fold::<T, 1, 16>(tile, sums);
     let mut total = sums[0];
     total += tile.shuffle_xor(total, 16);
     if columns < 16 {
@@ -213,11 +205,8 @@ fn fold_columns<T: Scalar>(tile: Tile, sums: &mut [T; 16]) -> T {
 /// Halves the columns of a lane: lanes with the bit `HALF` keep the upper ones.
 #[inline(always)]
 #[cfg_attr(not(target_os = "cuda"), track_caller)]
-fn fold<T: Scalar, const HALF: usize>(tile: Tile, sums: &mut [T; 16]) {
+pub fn fold<T: Scalar, const HALF: usize, const N: usize>(tile: Tile, sums: &mut [T; N]) {
     let upper = tile.rank() & HALF as u32 != 0;
-    let choose = |take: bool, x: T, y: T| {
-        T::from_parts(if take { x.re() } else { y.re() }, if take { x.im() } else { y.im() })
-    };
     for c in 0..HALF {
         let (low, high) = (sums[c], sums[c + HALF]);
         let given = choose(upper, low, high);
