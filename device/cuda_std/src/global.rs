@@ -27,6 +27,13 @@ pub struct GlobalMut<T> {
 #[derive(Clone, Copy)]
 struct Wide<T, const N: usize>([T; N]);
 
+/// A load into registers.
+#[cfg(target_os = "cuda")]
+macro_rules! load {
+    ($text:literal, $ptr:expr, $($x:ident: $register:ident),*) => {
+        core::arch::asm!($text, p = in(reg64) $ptr, $($x = out($register) $x,)* options(pure, readonly, nostack))
+    };
+}
 /// Reads `ptr` by one load.
 ///
 /// # Safety
@@ -34,29 +41,38 @@ struct Wide<T, const N: usize>([T; N]);
 #[cfg(target_os = "cuda")]
 #[inline(always)]
 unsafe fn evict_first<T: Copy>(ptr: *const T) -> T {
-    use core::arch::asm;
     const { assert!(matches!(size_of::<T>(), 4 | 8 | 16), "a load moves 4, 8 or 16 bytes") }
+    // The version of PTX that goes with older ones has no hint.
+    let hint = crate::arch::arch() >= 900;
     // SAFETY: a load of as many bytes as T has, by the contract; the registers hold its bits.
     unsafe {
         match size_of::<T>() {
             4 => {
                 let x: u32;
-                asm!("ld.global.L1::evict_first.b32 {x}, [{p}];", x = out(reg32) x, p = in(reg64) ptr,
-                    options(pure, readonly, nostack));
+                if hint {
+                    load!("ld.global.L1::evict_first.b32 {x}, [{p}];", ptr, x: reg32);
+                } else {
+                    load!("ld.global.b32 {x}, [{p}];", ptr, x: reg32);
+                }
                 core::mem::transmute_copy(&x)
             }
             8 => {
                 let x: u64;
-                asm!("ld.global.L1::evict_first.b64 {x}, [{p}];", x = out(reg64) x, p = in(reg64) ptr,
-                    options(pure, readonly, nostack));
+                if hint {
+                    load!("ld.global.L1::evict_first.b64 {x}, [{p}];", ptr, x: reg64);
+                } else {
+                    load!("ld.global.b64 {x}, [{p}];", ptr, x: reg64);
+                }
                 core::mem::transmute_copy(&x)
             }
             _ => {
-                let (low, high): (u64, u64);
-                asm!("ld.global.L1::evict_first.v2.b64 {{{low}, {high}}}, [{p}];",
-                    low = out(reg64) low, high = out(reg64) high, p = in(reg64) ptr,
-                    options(pure, readonly, nostack));
-                core::mem::transmute_copy(&[low, high])
+                let (x, y): (u64, u64);
+                if hint {
+                    load!("ld.global.L1::evict_first.v2.b64 {{{x}, {y}}}, [{p}];", ptr, x: reg64, y: reg64);
+                } else {
+                    load!("ld.global.v2.b64 {{{x}, {y}}}, [{p}];", ptr, x: reg64, y: reg64);
+                }
+                core::mem::transmute_copy(&[x, y])
             }
         }
     }

@@ -1,7 +1,7 @@
 //! `latrd`: a panel of the blocked reduction to tridiagonal form.
 
 use crate::factors::{Columns, Factor, Factors, Staged, dots, place_of_dot, subtract};
-use crate::shape::{LATRD_STAGED, LATRD_THREADS, Latrd, MAX_PANEL, latrd_staged_ld};
+use crate::shape::{LATRD_THREADS, Latrd, MAX_PANEL, latrd_staged_ld};
 use crate::symv::Operands;
 use core::ops::{Add, AddAssign};
 use cuda_std::partition::Tile;
@@ -29,11 +29,11 @@ use device_linalg::reflector::Scalars;
 /// [`Latrd`].
 ///
 /// # Synchronisation
-/// Four block barriers a column, met by all threads: after the norm, the reflector, the product and `w^H v`. One more at
-/// the beginning.
+/// Three block barriers a column, met by all threads: after the norm, the product and `w^H v`. One more at the beginning.
 ///
 /// # Numerics
-/// For elements of about 1: squares are not guarded, as [`Scalars::new`] says. The order of all sums depends on `n`,
+/// For elements of about 1: squares are not guarded, as [`Scalars::new`] says. The product is that with the column below
+/// the pivot, before the reflector is known; what makes it the product with `v` is the updated next column. The order of all sums depends on `n`,
 /// `first` and the number of warps alone.
 ///
 /// # Safety
@@ -75,13 +75,13 @@ pub unsafe fn latrd<T: Scalar>(
             // The last column is its diagonal element.
             break;
         }
-        let scalars = panel.reflect(k, j, square);
-        panel.store(k, &scalars);
+        panel.share_norm(square);
         panel.product(k, j);
         // From here on anew, from what is read again: the product needs the registers.
         panel = launch.panel(panel.shared.state.get(0), panel.shared.state.get(1));
         panel.dots(k, j);
-        square = panel.finish_w(k, j, scalars.tau, j + 1 < width);
+        let scalars = panel.reflector(k);
+        square = panel.finish(k, j, &scalars, j + 1 < width);
         j += 1;
     }
 }
@@ -114,7 +114,7 @@ impl<T: Scalar> Launch<T> {
         Panel {
             a,
             factors: Factors { v: a.at((self.first - base) as usize * ld as usize), ld, w, w_ld: n },
-            staged: shared.staged(self.staged / LATRD_STAGED as u32 * LATRD_STAGED as u32),
+            staged: shared.staged(self.staged),
             d: self.d.at(item * n as usize + start),
             e: self.e.at(item * self.e_stride as usize + start),
             tau: self.tau.at(item * n as usize + start),
@@ -279,22 +279,23 @@ impl<T: Scalar> Panel<T> {
         }
     }
 
-    /// Takes element `row` of column `k`, which has all updates; returns `square` and what it adds to the norm.
+    /// Takes element `row` of column `k`, which has all updates, and leaves what is below the pivot, zero above, in shared
+    /// memory; returns `square` and what it adds to the norm.
     #[inline(always)]
     fn take(&self, (k, row): (u32, u32), x: T, square: T::Real) -> T::Real {
         let memory = self.shared;
-        memory.v.set(row, x);
         if row == k {
             self.d.set(k as usize, x.re());
         }
         if row == k + 1 {
             memory.sums.set(WARPS, x);
         }
-        if row > k + 1 { x.abs_sq_add(square) } else { square }
+        let below = row > k + 1;
+        memory.v.set(row, if below { x } else { T::ZERO });
+        if below { x.abs_sq_add(square) } else { square }
     }
 
-    /// Leaves the panel's first column in shared memory, zero above; returns this thread's sum of the squares below
-    /// `k + 1`.
+    /// Takes the panel's first column; returns this thread's sum of the squares below `k + 1`.
     #[inline(always)]
     fn first_column(&self, k: u32) -> T::Real {
         let memory = self.shared;
@@ -310,45 +311,33 @@ impl<T: Scalar> Panel<T> {
         square
     }
 
-    /// Makes the column in shared memory the reflector's vector, and stores it. A barrier lies before and after.
+    /// Adds up what threads have of the norm. A barrier lies after.
     #[inline(always)]
-    fn reflect(&self, k: u32, j: u32, square: T::Real) -> Scalars<T> {
-        let memory = self.shared;
+    fn share_norm(&self, square: T::Real) {
         let square = self.tile.reduce(square, |x, y| x + y);
         if self.tile.rank() == 0 {
-            memory.squares.set(self.warp, square);
+            self.shared.squares.set(self.warp, square);
         }
         thread::sync_threads();
-        let alpha = memory.sums.get(WARPS);
+    }
+
+    /// The reflector of column `k`; stores what is left of the column beside its vector.
+    #[inline(always)]
+    fn reflector(&self, k: u32) -> Scalars<T> {
+        let alpha = self.shared.sums.get(WARPS);
         let scalars = if needs_reflector::<T>(k, self.n) {
-            Scalars::new(alpha, total(memory.squares))
+            Scalars::new(alpha, total(self.shared.squares))
         } else {
             Scalars::identity(alpha)
         };
-        let column = self.factors.v_column(j);
-        self.own_rows(k / 32 * 32, self.n, |row| {
-            let component = if row > k { scalars.component(memory.v.get(row)) } else { T::ZERO };
-            let component = if row == k + 1 { T::ONE } else { component };
-            memory.v.set(row, component);
-            if row > k {
-                column.set(row as usize, component);
-                self.staged.set_v(j, row, component);
-            }
-        });
-        thread::sync_threads();
-        scalars
-    }
-
-    /// Stores what column `k` leaves beside its vector.
-    #[inline(always)]
-    fn store(&self, k: u32, scalars: &Scalars<T>) {
         if thread::thread_idx_x() == 0 {
             self.e.set(k as usize, scalars.beta);
             self.tau.set(k as usize, scalars.tau);
         }
+        scalars
     }
 
-    /// Leaves the parts of `A v`, and row `k + 1` of V and W, in shared memory.
+    /// Leaves the parts of `A x`, for the column `x` below the pivot, and row `k + 1` of V and W, in shared memory.
     #[inline(always)]
     fn product(&self, k: u32, j: u32) {
         let memory = self.shared;
@@ -366,7 +355,7 @@ impl<T: Scalar> Panel<T> {
         operands.multiply(self.tile, self.warp, self.warps, memory.parts.at(self.warp * memory.padded));
     }
 
-    /// Leaves `W^H v` and `V^H v` in shared memory. A barrier lies after.
+    /// Leaves `W^H x` and `V^H x` in shared memory. A barrier lies after.
     #[inline(always)]
     fn dots(&self, k: u32, j: u32) {
         let memory = self.shared;
@@ -386,14 +375,17 @@ impl<T: Scalar> Panel<T> {
         thread::sync_threads();
     }
 
-    /// Column `j` of W: `w = tau (A v - V (W^H v) - W (V^H v))`, less `(tau / 2)(w^H v) v`; and if there is a `next` column
-    /// of the panel, that with all updates, as [`first_column`](Self::first_column) leaves it. A barrier lies between.
+    /// Column `j` of V, and of W: `w = tau (A - V W^H - W V^H) v`, less `(tau / 2)(w^H v) v`; and if there is a `next`
+    /// column of the panel, that with all updates. A barrier lies between.
     ///
-    /// Both take the same rows of V and W, which are read once.
+    /// `v` is `x` times a number, and 1 on the pivot. So the product with `v` is that number times the one with `x`, and the
+    /// next column, to which the product with the unit vector of the pivot is the same as its update by the columns before
+    /// `j`. Both take the same rows of V and W, which are read once.
     #[inline(always)]
-    fn finish_w(&self, k: u32, j: u32, tau: T, next: bool) -> T::Real {
+    fn finish(&self, k: u32, j: u32, scalars: &Scalars<T>, next: bool) -> T::Real {
         let memory = self.shared;
         let next_column = self.a.at((k as usize + 1) * self.ld as usize);
+        let (v_column, w_column) = (self.factors.v_column(j), self.factors.w_column(j));
         // The next column on its way. One warp has no second part: its rows of V are read again from the matrix.
         let alone = self.warps == 1;
         let held = if alone { memory.v } else { memory.parts.at(memory.padded) };
@@ -402,23 +394,28 @@ impl<T: Scalar> Panel<T> {
         let mut dot = T::ZERO;
         self.own_rows(k + 1, self.n, |row| {
             let x = next_column.get(row as usize);
+            let x = if row == k + 1 { T::from_real(x.re()) } else { x };
             let mut sums = [[memory.product(row), T::ZERO], [x, T::ZERO]];
             subtract(self.staged, (0, staged), row, factors, &mut sums);
             subtract(self.factors, (staged, j), row, factors, &mut sums);
-            let y = tau.mul(sums[0][0] + sums[0][1]);
-            dot = y.conj().mul_add(memory.v.get(row), dot);
+            let x = sums[1][0] + sums[1][1];
+            let y = scalars.tau.mul(x + scalars.component(sums[0][0] + sums[0][1]));
+            let v = if row == k + 1 { T::ONE } else { scalars.component(memory.v.get(row)) };
+            v_column.set(row as usize, v);
+            self.staged.set_v(j, row, v);
+            memory.v.set(row, v);
+            dot = y.conj().mul_add(v, dot);
             memory.parts.set(row, y);
-            held.set(row, sums[1][0] + sums[1][1]);
+            held.set(row, x);
         });
         let dot = self.tile.reduce(dot, |x, y| x + y);
         if self.tile.rank() == 0 {
             memory.sums.set(self.warp, dot);
         }
         thread::sync_threads();
-        let factor = tau.mul(total(memory.sums)).scale(-<T::Real as Real>::HALF);
+        let factor = scalars.tau.mul(total(memory.sums)).scale(-<T::Real as Real>::HALF);
         // V is 1 there.
         let of_row = factor.mul_add(T::ONE, memory.parts.get(k + 1)).conj();
-        let (v_column, w_column) = (self.factors.v_column(j), self.factors.w_column(j));
         let mut square = <T::Real as Real>::ZERO;
         self.own_rows(k + 1, self.n, |row| {
             let v = if alone { v_column.get(row as usize) } else { memory.v.get(row) };

@@ -1,5 +1,6 @@
 //! `y = A v` for a Hermitian matrix of which the lower triangle is read, each element once.
 
+use cuda_std::hint::opaque;
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 
@@ -46,23 +47,38 @@ impl<T: Scalar> Operands<T> {
         (self.done + 1) / Self::COLUMNS as u32
     }
 
-    /// Tiles of the strips that count.
+    /// What the strips that count cost: their tiles, and one for the end of each.
     #[inline(always)]
-    fn tiles(&self) -> u32 {
-        let (strip, height) = (self.first_strip(), self.row_tiles());
-        let whole = height - strip / Self::STRIPS;
-        (Self::STRIPS - strip % Self::STRIPS) * whole + Self::STRIPS * (whole * (whole - 1) / 2)
+    fn cost(&self) -> u32 {
+        let strip = self.first_strip();
+        let whole = self.row_tiles() - strip / Self::STRIPS;
+        (Self::STRIPS - strip % Self::STRIPS) * (whole + 1) + Self::STRIPS * ((whole - 1) * (whole + 2) / 2)
     }
 
+    /// The first tile from which on the cost is at most `rest`.
     #[inline(always)]
-    fn place(&self, mut tile: u32) -> Place {
-        let mut strip = self.first_strip();
-        let height = self.row_tiles();
-        while tile >= height - strip / Self::STRIPS {
-            tile -= height - strip / Self::STRIPS;
+    fn place(&self, rest: u32) -> Place {
+        // From the end on, strips of one tile, then of two, and so on, STRIPS of each.
+        let groups = rest.div_ceil(Self::STRIPS);
+        let guess = (f32::from_u32(2 * groups) + 2.25).sqrt() - 1.5;
+        let mut tiles = guess as u32;
+        if tiles * (tiles + 3) / 2 < groups {
+            tiles += 1;
+        }
+        if tiles > 0 && (tiles - 1) * (tiles + 2) / 2 >= groups {
+            tiles -= 1;
+        }
+        let mut strip = (self.row_tiles() - tiles) * Self::STRIPS;
+        let mut skipped = Self::STRIPS * (tiles * (tiles + 3) / 2) - rest;
+        while skipped > tiles {
+            skipped -= tiles + 1;
             strip += 1;
         }
-        Place { strip, row_tile: strip / Self::STRIPS + tile }
+        if skipped == tiles && tiles > 0 {
+            // In the end of a strip.
+            (strip, skipped) = (strip + 1, 0);
+        }
+        Place { strip, row_tile: strip / Self::STRIPS + skipped }
     }
 
     /// This warp's share of the product, one of `warps` (a power of two): it is left in `part`, whose elements from the tile of `done`
@@ -76,16 +92,13 @@ impl<T: Scalar> Operands<T> {
             row += 32;
         }
         // Tiles in turn would balance no better, and would end a strip at each tile.
-        let total = self.tiles();
+        let cost = self.cost();
         let shift = warps.trailing_zeros();
-        let start = (total * warp) >> shift;
-        let mut left = ((total * (warp + 1)) >> shift) - start;
-        let mut place = self.place(start);
-        while left > 0 {
-            let here = height - place.row_tile;
-            let count = if left < here { left } else { here };
-            self.strip(tile, place, count, part);
-            left -= count;
+        let mut place = self.place(cost - ((cost * warp) >> shift));
+        let end = self.place(cost - ((cost * (warp + 1)) >> shift));
+        while place.strip < end.strip || (place.strip == end.strip && place.row_tile < end.row_tile) {
+            let stop = if place.strip < end.strip { height } else { end.row_tile };
+            self.strip(tile, place, stop - place.row_tile, part);
             place.strip += 1;
             place.row_tile = place.strip / Self::STRIPS;
         }
@@ -139,13 +152,14 @@ impl<T: Scalar> Operands<T> {
         let mut v_row = [T::ZERO; R];
         let first_row = 32 * row_tile + tile.rank();
         let partial = |r: usize| DIAGONAL && r == 0;
+        // Its multiples would take 15 registers.
+        let ld = opaque(self.ld);
         if R > 1 || first_row < self.n {
             let from = self.a.at(first_column as usize * self.ld as usize + first_row as usize);
-            // In 32 bits, or the multiples of ld take twice the registers.
             for c in 0..Self::COLUMNS {
                 for r in 0..R {
                     if !partial(r) || first_row >= first_column + c as u32 {
-                        elements[r][c] = from.get_evict_first((c as u32 * self.ld) as usize + 32 * r);
+                        elements[r][c] = from.get_evict_first((c as u32 * ld) as usize + 32 * r);
                     }
                 }
             }
