@@ -29,6 +29,7 @@ macro_rules! devices {
             #[test] fn every_class() { super::super::every_class::<$t>($device); }
             #[test] fn a_bad_item_touches_no_other() { super::super::a_bad_item_touches_no_other::<$t>($device); }
             #[test] fn parameters() { super::super::parameters::<$t>($device); }
+            #[test] fn staged_columns() { super::super::staged_columns::<$t>($device); }
             #[test] fn position_in_a_batch() { super::super::position_in_a_batch::<$t>($device); }
         }
     )* };
@@ -114,6 +115,7 @@ fn parameters<T: Scalar>(device: Device) {
         "blocked:nb=1,warps=1",
         "blocked:nb=20,warps=8",
         "blocked:warps=16",
+        "blocked:warps=1",
         "blocked:grid=4",
         "blocked:grid=2,nb=12,warps=2",
     ] {
@@ -125,6 +127,20 @@ fn parameters<T: Scalar>(device: Device) {
     let route = Some(Pin::parse(&sytrd::OPERATION, "blocked:warps=3").unwrap());
     let error = sytrd::solve(&queue, &mut a, buffers.out(), &sytrd::Options { route, ..Default::default() });
     assert!(error.unwrap_err().to_string().contains("a power of two"));
+}
+
+/// Columns of V and W in shared memory or not: the same bits.
+fn staged_columns<T: Scalar>(device: Device) {
+    let Some(queue) = support::queue(device) else { return };
+    let items = [Random::new(6).hermitian(43)];
+    let of = |staged: u32| {
+        let route = format!("blocked:nb=20,warps=4,staged={staged}");
+        reduce::<T>(&queue, &items, Uplo::Lower, Some(&route)).bits_of(0)
+    };
+    let none = of(0);
+    for staged in [8, 32] {
+        assert_eq!(of(staged), none, "{staged}");
+    }
 }
 
 fn position_in_a_batch<T: Scalar>(device: Device) {

@@ -27,6 +27,68 @@ pub struct GlobalMut<T> {
 #[derive(Clone, Copy)]
 struct Wide<T, const N: usize>([T; N]);
 
+/// A load into registers.
+#[cfg(target_os = "cuda")]
+macro_rules! load {
+    ($text:literal, $ptr:expr, $($x:ident: $register:ident),*) => {
+        core::arch::asm!($text, p = in(reg64) $ptr, $($x = out($register) $x,)* options(pure, readonly, nostack))
+    };
+}
+/// Reads `ptr` by one load.
+///
+/// # Safety
+/// `ptr` is valid for a read in global memory and aligned to the size of `T`, which is 4, 8 or 16 bytes.
+#[cfg(target_os = "cuda")]
+#[inline(always)]
+unsafe fn evict_first<T: Copy>(ptr: *const T) -> T {
+    const { assert!(matches!(size_of::<T>(), 4 | 8 | 16), "a load moves 4, 8 or 16 bytes") }
+    // The version of PTX that goes with older ones has no hint.
+    let hint = crate::arch::arch() >= 900;
+    // SAFETY: a load of as many bytes as T has, by the contract; the registers hold its bits.
+    unsafe {
+        match size_of::<T>() {
+            4 => {
+                let x: u32;
+                if hint {
+                    load!("ld.global.L1::evict_first.b32 {x}, [{p}];", ptr, x: reg32);
+                } else {
+                    load!("ld.global.b32 {x}, [{p}];", ptr, x: reg32);
+                }
+                core::mem::transmute_copy(&x)
+            }
+            8 => {
+                let x: u64;
+                if hint {
+                    load!("ld.global.L1::evict_first.b64 {x}, [{p}];", ptr, x: reg64);
+                } else {
+                    load!("ld.global.b64 {x}, [{p}];", ptr, x: reg64);
+                }
+                core::mem::transmute_copy(&x)
+            }
+            _ => {
+                let (x, y): (u64, u64);
+                if hint {
+                    load!("ld.global.L1::evict_first.v2.b64 {{{x}, {y}}}, [{p}];", ptr, x: reg64, y: reg64);
+                } else {
+                    load!("ld.global.v2.b64 {{{x}, {y}}}, [{p}];", ptr, x: reg64, y: reg64);
+                }
+                core::mem::transmute_copy(&[x, y])
+            }
+        }
+    }
+}
+
+/// Reads `ptr`.
+///
+/// # Safety
+/// `ptr` is valid for a read.
+#[cfg(not(target_os = "cuda"))]
+#[inline(always)]
+unsafe fn evict_first<T: Copy>(ptr: *const T) -> T {
+    // SAFETY: the caller's.
+    unsafe { ptr.read() }
+}
+
 macro_rules! view {
     ($view:ident, $pointer:ty) => {
         impl<T> Clone for $view<T> {
@@ -87,6 +149,26 @@ macro_rules! view {
                 self.check::<1>(i, false);
                 // SAFETY: the view's contract covers element i; the executor has checked it just above.
                 unsafe { ptr.read() }
+            }
+
+            /// Element `i`, whose line is the first that the L1 cache gives up: for what is read once, beside what is
+            /// read again. Element `i` is aligned to its size, of 4, 8 or 16 bytes, and moves in one access.
+            #[inline(always)]
+            #[cfg_attr(not(target_os = "cuda"), track_caller)]
+            pub fn get_evict_first(self, i: usize) -> T {
+                let ptr = self.ptr.wrapping_add(i);
+                #[cfg(not(target_os = "cuda"))]
+                simt::global_access(
+                    self.ptr as *const u8,
+                    self.len * size_of::<T>(),
+                    ptr as *const u8,
+                    size_of::<T>(),
+                    size_of::<T>(),
+                    simt::Access::Read,
+                );
+                // SAFETY: the view's contract covers element i, the caller aligns it, and the executor has checked
+                // both just above.
+                unsafe { evict_first(ptr) }
             }
 
             /// Elements `i..i + N` by one load of `N * size_of::<T>()` = 16 bytes, to which `i` is aligned.

@@ -12,6 +12,7 @@
 //! | [`global`] | global memory as typed views: the only way in |
 //! | [`grid`] | the barrier of a cooperative launch |
 //! | [`copy`] | asynchronous copies from global to shared memory |
+//! | [`hint`] | hints to the compiler |
 //! | [`atomic`] | atomics on global and shared elements |
 //! | [`matrix`] | products of small matrices by a warp, on the tensor cores |
 //! | [`vector`] | accesses of 16 bytes |
@@ -27,11 +28,14 @@
 )]
 #![cfg_attr(target_os = "cuda", allow(internal_features, improper_ctypes))]
 
+#[cfg(target_os = "cuda")]
+mod arch;
 pub mod atomic;
 pub mod copy;
 pub mod export;
 pub mod global;
 pub mod grid;
+pub mod hint;
 #[cfg(not(target_os = "cuda"))]
 pub mod launch;
 pub mod math;

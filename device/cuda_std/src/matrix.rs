@@ -13,20 +13,8 @@
 
 #[cfg(target_os = "cuda")]
 mod imp {
+    use crate::arch::arch;
     use core::arch::asm;
-
-    unsafe extern "C" {
-        #[link_name = "llvm.nvvm.reflect"]
-        fn reflect(name: *const u8) -> i32;
-    }
-
-    /// Ten times the number of the architecture that is compiled for: a constant to the optimiser.
-    #[inline(always)]
-    fn arch() -> i32 {
-        const NAME: *const u8 = c"__CUDA_ARCH".as_ptr().cast();
-        // SAFETY: folded by LLVM, which knows the name.
-        unsafe { reflect(NAME) }
-    }
 
     #[inline(always)]
     fn product_8x8x4(a: f64, b: f64, c: [f64; 2]) -> [f64; 2] {

@@ -6,7 +6,7 @@ use kernels_pack::lascl::{lascl, lascl_tridiagonal};
 use kernels_panel::latrd::latrd;
 use kernels_panel::latrd_grid::{latrd_clear, latrd_grid};
 use kernels_panel::shape::{
-    LATRD_GRID_THREADS, LATRD_THREADS, Latrd, MAX_PANEL, TILE_THREADS, syr2k_bytes, syr2k_tile,
+    LATRD_GRID_THREADS, LATRD_STAGED, LATRD_THREADS, Latrd, MAX_PANEL, TILE_THREADS, syr2k_bytes, syr2k_tile,
 };
 use kernels_panel::syr2k::syr2k;
 
@@ -29,6 +29,10 @@ pub(crate) struct Panels {
     warps: usize,
     /// Blocks that reduce a panel of one item together.
     grid: usize,
+    /// Most columns of V and W that a block keeps in shared memory.
+    staged: usize,
+    /// Bytes of shared memory that a block may take for them.
+    shared: usize,
 }
 
 /// Where a reduction leaves its results: `n` elements of `d` and `tau` an item, `e` with a stride of its own.
@@ -65,7 +69,7 @@ impl Panels {
         }
         let most_warps = if grid > 1 { LATRD_GRID_THREADS / 32 } else { LATRD_THREADS / 32 };
         let most = limits.shared_bytes_per_block;
-        let bytes = |warps: usize| Latrd::bytes(dtype.bytes(), n, warps);
+        let bytes = |warps: usize| Latrd::bytes(dtype.bytes(), n, warps, 0);
         if n > MAX_N {
             return Err(format!("n is at most {MAX_N}"));
         }
@@ -98,7 +102,16 @@ impl Panels {
             }
         };
         let nb = params.get("nb").map_or(USUAL_PANEL, |nb| nb as usize);
-        Ok(Panels { n, nb, warps, grid })
+        let staged = params.get("staged").map(|staged| staged as usize);
+        if grid > 1 && staged.is_some_and(|staged| staged > 0) {
+            return Err("a grid stages no columns".to_owned());
+        }
+        // A block may take what the others of its multiprocessor leave, of which each has 1 KB for the system.
+        let resident = usable_blocks(warps).min(batch.div_ceil(limits.multiprocessors.max(1) as usize));
+        let share = ((most + SYSTEM_BYTES) / resident.max(1)).saturating_sub(SYSTEM_BYTES);
+        let shared = if staged.is_some() { most } else { share };
+        let staged = if grid > 1 { 0 } else { staged.unwrap_or(MAX_PANEL) };
+        Ok(Panels { n, nb, warps, grid, staged, shared })
     }
 
     /// The parameters, all of them.
@@ -106,6 +119,15 @@ impl Panels {
         params.set("nb", self.nb as u32);
         params.set("warps", self.warps as u32);
         params.set("grid", self.grid as u32);
+    }
+
+    /// Columns of V and W that a block keeps in shared memory, of a panel of `width` columns and `rows` rows.
+    fn staged(&self, scalar_bytes: usize, rows: usize, width: usize) -> usize {
+        let mut staged = self.staged.min(width).next_multiple_of(LATRD_STAGED);
+        while staged > 0 && Latrd::bytes(scalar_bytes, rows, self.warps, staged) > self.shared {
+            staged -= LATRD_STAGED;
+        }
+        staged
     }
 
     /// Elements of W, and for a grid those of x, the parts, the dots and the norms, and words of the counter.
@@ -172,7 +194,9 @@ impl Panels {
         scratch: &Scratch<T>,
         (first, width): (usize, usize),
     ) -> Result<()> {
-        let Panels { n, nb, warps, grid } = *self;
+        let Panels { n, nb, warps, grid, .. } = *self;
+        let rows = n - first / 32 * 32;
+        let staged = self.staged(size_of::<T>(), rows, width);
         let (order, ld, stride) = (n as u32, a.ld()?, a.stride as u64);
         let (w_stride, e_stride) = ((n * nb) as u64, out.e_stride as u64);
         let Scratch { w, x, parts, dots, norms, counter } = *scratch;
@@ -200,10 +224,22 @@ impl Panels {
             )
         } else {
             latrd::call::<T>(
-                a.view, w, out.d, out.e, out.tau, order, ld, stride, w_stride, e_stride, first32, width32,
+                a.view,
+                w,
+                out.d,
+                out.e,
+                out.tau,
+                order,
+                ld,
+                stride,
+                w_stride,
+                e_stride,
+                first32,
+                width32,
+                staged as u32,
             )
         };
-        let shared = Latrd::bytes(size_of::<T>(), n - first / 32 * 32, warps);
+        let shared = Latrd::bytes(size_of::<T>(), rows, warps, staged);
         let blocks = config((batch * grid) as u64, 1, 32 * warps as u32, shared)?;
         submit(queue, LaunchConfig { cooperative: grid > 1, ..blocks }, call)
     }
@@ -311,12 +347,19 @@ const MAX_LD: usize = 1 << 28;
 /// Columns of a panel where nothing says otherwise. Not measured yet.
 const USUAL_PANEL: usize = 32;
 
+/// Bytes of shared memory that a block takes beside its own.
+const SYSTEM_BYTES: usize = 1024;
+
+/// Blocks that the registers of a multiprocessor, 128 a thread, hold.
+fn usable_blocks(warps: usize) -> usize {
+    (LATRD_THREADS as usize / 32 / warps).max(1)
+}
+
 /// Warps where nothing says otherwise: the longer the columns, the fewer items fill a GPU. Not measured yet.
 fn usual_warps(n: usize) -> usize {
-    let warps = match n {
-        0..=256 => 4,
-        257..=512 => 8,
+    match n {
+        0..=128 => 4,
+        129..=512 => 8,
         _ => 16,
-    };
-    warps.min(LATRD_THREADS as usize / 32)
+    }
 }

@@ -34,4 +34,7 @@ pub(crate) const BLOCKED: &[Param] = &[
     Param::Named { name: "warps", min: 1, max: 16 },
     // Blocks that reduce a panel of one matrix together, by a cooperative launch: a power of two.
     Param::Named { name: "grid", min: 1, max: 128 },
+    // Most columns of V and W that a block keeps in shared memory, beside its last 8; as many as fit. Left out: what lets
+    // the other blocks of a multiprocessor have their share.
+    Param::Named { name: "staged", min: 0, max: 32 },
 ];

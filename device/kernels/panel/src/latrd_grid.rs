@@ -1,6 +1,6 @@
 //! `latrd_grid`: a panel of the reduction by several blocks a matrix.
 
-use crate::factors::Factors;
+use crate::factors::{Factors, dots, place_of_dot, subtract};
 use crate::latrd::{Memory, SECOND};
 use crate::symv::Operands;
 use cuda_std::grid::sync_grid;
@@ -80,6 +80,8 @@ pub unsafe fn latrd_grid<T: Scalar>(
     };
     let (d, tau) = (d.at(item * n as usize + start), tau.at(item * n as usize + start));
     let e = e.at(item * e_stride as usize + start);
+    share.shared.clear();
+    thread::sync_threads();
     let mut j = 0;
     while j < width {
         let k = first - base + j;
@@ -198,10 +200,11 @@ impl<T: Scalar> Share<T> {
     #[inline(always)]
     fn update_column(&self, k: u32, j: u32, d: GlobalMut<T::Real>) {
         let column = self.a.at(k as usize * self.ld as usize);
-        let (v_k, w_k) = (self.shared.row, self.shared.row.at(SECOND));
         let mut square = <T::Real as Real>::ZERO;
         self.own_rows(k, |row| {
-            let x = self.factors.without((j, row), column.get(row as usize), w_k, v_k, true);
+            let mut sums = [[column.get(row as usize), T::ZERO]];
+            subtract(self.factors, (0, j), row, [self.shared.of_row()], &mut sums);
+            let x = sums[0][0] + sums[0][1];
             self.x.set(row as usize, x);
             if row == k {
                 d.set(k as usize, x.re());
@@ -247,24 +250,20 @@ impl<T: Scalar> Share<T> {
         let place = self.block * warps + warp::warp_id();
         let part = memory.parts.at(warp::warp_id() * memory.padded);
         operands.multiply(self.tile, place, warps * self.blocks, part);
-        let mut q = warps * self.blocks - 1 - place;
+        let mut q = 2 * (warps * self.blocks - 1 - place);
         while q < j {
-            let (of_w, of_v) = self.factors.dots(self.tile, q, (k, self.n), memory.v);
-            if self.tile.rank() == 0 {
-                self.dots.set(q as usize, of_w);
-                self.dots.set((SECOND + q) as usize, of_v);
+            let sum = dots(self.factors, self.tile, (q, j), (k, self.n), memory.v);
+            if let Some(place) = place_of_dot(self.tile, (q, j), SECOND) {
+                self.dots.set(place as usize, sum);
             }
-            q += warps * self.blocks;
+            q += 2 * warps * self.blocks;
         }
         thread::sync_threads();
         let out = self.parts.at(self.block as usize * self.n as usize);
         let mut square = <T::Real as Real>::ZERO;
         let mut row = k + 1 + thread::thread_idx_x();
         while row < self.n {
-            let mut y = memory.parts.get(row);
-            for warp in 1..warps {
-                y += memory.parts.get(warp * memory.padded + row);
-            }
+            let y = memory.product(row);
             out.set(row as usize, y);
             square += memory.v.get(row).conj().mul(y).re();
             row += thread::block_dim_x();
@@ -300,10 +299,11 @@ impl<T: Scalar> Share<T> {
         let (v_column, w_column) = (self.factors.v_column(j), self.factors.w_column(j));
         self.own_rows(k + 1, |row| {
             let v = memory.v.get(row);
-            let mut w = memory.row.get(SECOND + j);
+            let mut w = memory.row.get(SECOND + j).conj();
             if row > k + 1 {
-                let y = self.factors.without((j, row), self.product(row), of_w, of_v, false);
-                w = v.scale_add(factor, tau.mul(y));
+                let mut sums = [[self.product(row), T::ZERO]];
+                subtract(self.factors, (0, j), row, [memory.of_dots()], &mut sums);
+                w = v.scale_add(factor, tau.mul(sums[0][0] + sums[0][1]));
             }
             v_column.set(row as usize, v);
             w_column.set(row as usize, w);
@@ -334,13 +334,13 @@ impl<T: Scalar> Share<T> {
             let (v, w) = (self.factors.v_column(lane).get(row), self.factors.w_column(lane).get(row));
             y = (-v).mul_add(memory.dots.get(lane), y);
             y = (-w).mul_add(memory.dots.get(SECOND + lane), y);
-            memory.row.set(lane, v);
-            memory.row.set(SECOND + lane, w);
+            memory.row.set(lane, v.conj());
+            memory.row.set(SECOND + lane, w.conj());
         }
         let y = self.tile.reduce(y, |x, y| x + y);
         if lane == 0 {
             memory.row.set(j, T::ONE);
-            memory.row.set(SECOND + j, T::ONE.scale_add(factor, tau.mul(y)));
+            memory.row.set(SECOND + j, T::ONE.scale_add(factor, tau.mul(y)).conj());
         }
     }
 }

@@ -48,10 +48,13 @@ const fn aligned(bytes: usize) -> usize {
 /// Most columns of a panel of `latrd`.
 pub const MAX_PANEL: usize = 32;
 
+/// Staged columns of a panel of `latrd` come in multiples of this.
+pub const LATRD_STAGED: usize = 8;
+
 /// Where the parts of a `latrd` block lie in shared memory, in bytes; those of known length come first.
 #[derive(Clone, Copy, Debug)]
 pub struct Latrd {
-    /// `V` and `W` in the row of the next column.
+    /// `V` and `W` in the row of the next column, conjugated.
     pub row: usize,
     /// `W^H v` and `V^H v`.
     pub dots: usize,
@@ -59,7 +62,10 @@ pub struct Latrd {
     pub sums: usize,
     /// A real number a warp.
     pub squares: usize,
-    /// The reflector's vector, and behind it the parts of the product, one a warp.
+    /// Two words: what the block reads again rather than keeping it in registers.
+    pub state: usize,
+    /// The reflector's vector, behind it the parts of the product, one a warp, and behind them the staged columns of `V`
+    /// and of `W`.
     pub v: usize,
 }
 
@@ -71,13 +77,22 @@ impl Latrd {
         let sums = 2 * dots;
         let squares = sums + aligned((warps + 1) * scalar_bytes);
         // Real numbers are no longer than scalars.
-        Latrd { row: 0, dots, sums, squares, v: squares + aligned(warps * scalar_bytes) }
+        let state = squares + aligned(warps * scalar_bytes);
+        Latrd { row: 0, dots, sums, squares, state, v: state + aligned(8) }
     }
 
-    /// Bytes in all, for `rows` rows from the first multiple of 32 not above the panel's first.
-    pub const fn bytes(scalar_bytes: usize, rows: usize, warps: usize) -> usize {
-        Latrd::new(scalar_bytes).v + (warps + 1) * (rows.div_ceil(32) * 32) * scalar_bytes
+    /// Bytes in all, for `rows` rows from the first multiple of 32 not above the panel's first and `staged` columns of `V`
+    /// and `W` in shared memory.
+    pub const fn bytes(scalar_bytes: usize, rows: usize, warps: usize, staged: usize) -> usize {
+        let padded = rows.div_ceil(32) * 32;
+        let elements = (warps + 1) * padded + 2 * staged * latrd_staged_ld(padded);
+        Latrd::new(scalar_bytes).v + elements * scalar_bytes
     }
+}
+
+/// Elements from a staged column of `latrd` to the next: odd, so that a row is read without bank conflicts.
+pub const fn latrd_staged_ld(padded: usize) -> usize {
+    padded + 1
 }
 
 /// Bytes of shared memory of a `syr2k` block: four staged panels, or the tile on its way out.

@@ -1,5 +1,6 @@
 //! `y = A v` for a Hermitian matrix of which the lower triangle is read, each element once.
 
+use cuda_std::hint::opaque;
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 
@@ -46,23 +47,38 @@ impl<T: Scalar> Operands<T> {
         (self.done + 1) / Self::COLUMNS as u32
     }
 
-    /// Tiles of the strips that count.
+    /// What the strips that count cost: their tiles, and one for the end of each.
     #[inline(always)]
-    fn tiles(&self) -> u32 {
-        let (strip, height) = (self.first_strip(), self.row_tiles());
-        let whole = height - strip / Self::STRIPS;
-        (Self::STRIPS - strip % Self::STRIPS) * whole + Self::STRIPS * (whole * (whole - 1) / 2)
+    fn cost(&self) -> u32 {
+        let strip = self.first_strip();
+        let whole = self.row_tiles() - strip / Self::STRIPS;
+        (Self::STRIPS - strip % Self::STRIPS) * (whole + 1) + Self::STRIPS * ((whole - 1) * (whole + 2) / 2)
     }
 
+    /// The first tile from which on the cost is at most `rest`.
     #[inline(always)]
-    fn place(&self, mut tile: u32) -> Place {
-        let mut strip = self.first_strip();
-        let height = self.row_tiles();
-        while tile >= height - strip / Self::STRIPS {
-            tile -= height - strip / Self::STRIPS;
+    fn place(&self, rest: u32) -> Place {
+        // From the end on, strips of one tile, then of two, and so on, STRIPS of each.
+        let groups = rest.div_ceil(Self::STRIPS);
+        let guess = (f32::from_u32(2 * groups) + 2.25).sqrt() - 1.5;
+        let mut tiles = guess as u32;
+        if tiles * (tiles + 3) / 2 < groups {
+            tiles += 1;
+        }
+        if tiles > 0 && (tiles - 1) * (tiles + 2) / 2 >= groups {
+            tiles -= 1;
+        }
+        let mut strip = (self.row_tiles() - tiles) * Self::STRIPS;
+        let mut skipped = Self::STRIPS * (tiles * (tiles + 3) / 2) - rest;
+        while skipped > tiles {
+            skipped -= tiles + 1;
             strip += 1;
         }
-        Place { strip, row_tile: strip / Self::STRIPS + tile }
+        if skipped == tiles && tiles > 0 {
+            // In the end of a strip.
+            (strip, skipped) = (strip + 1, 0);
+        }
+        Place { strip, row_tile: strip / Self::STRIPS + skipped }
     }
 
     /// This warp's share of the product, one of `warps` (a power of two): it is left in `part`, whose elements from the tile of `done`
@@ -76,16 +92,13 @@ impl<T: Scalar> Operands<T> {
             row += 32;
         }
         // Tiles in turn would balance no better, and would end a strip at each tile.
-        let total = self.tiles();
+        let cost = self.cost();
         let shift = warps.trailing_zeros();
-        let start = (total * warp) >> shift;
-        let mut left = ((total * (warp + 1)) >> shift) - start;
-        let mut place = self.place(start);
-        while left > 0 {
-            let here = height - place.row_tile;
-            let count = if left < here { left } else { here };
-            self.strip(tile, place, count, part);
-            left -= count;
+        let mut place = self.place(cost - ((cost * warp) >> shift));
+        let end = self.place(cost - ((cost * (warp + 1)) >> shift));
+        while place.strip < end.strip || (place.strip == end.strip && place.row_tile < end.row_tile) {
+            let stop = if place.strip < end.strip { height } else { end.row_tile };
+            self.strip(tile, place, stop - place.row_tile, part);
             place.strip += 1;
             place.row_tile = place.strip / Self::STRIPS;
         }
@@ -98,19 +111,23 @@ impl<T: Scalar> Operands<T> {
         // What column c of the strip gives to element c of the product, by the rows of this lane.
         let mut sums = [T::ZERO; 16];
         let mut row_tile = place.row_tile;
+        let end = row_tile + count;
+        let two = |row_tile: u32| size_of::<T>() == 4 && row_tile + 2 <= end && 32 * (row_tile + 2) <= self.n;
         if row_tile == place.strip / Self::STRIPS {
-            self.diagonal_tile(tile, first_column, row_tile, &mut sums, part);
-            row_tile += 1;
-        }
-        let end = place.row_tile + count;
-        if size_of::<T>() == 4 {
-            while row_tile + 2 <= end && 32 * (row_tile + 2) <= self.n {
-                self.tiles_below::<2>(tile, first_column, row_tile, &mut sums, part);
+            if two(row_tile) {
+                self.take_tiles::<2, true>(tile, first_column, row_tile, &mut sums, part);
                 row_tile += 2;
+            } else {
+                self.take_tiles::<1, true>(tile, first_column, row_tile, &mut sums, part);
+                row_tile += 1;
             }
         }
+        while two(row_tile) {
+            self.take_tiles::<2, false>(tile, first_column, row_tile, &mut sums, part);
+            row_tile += 2;
+        }
         while row_tile < end {
-            self.tiles_below::<1>(tile, first_column, row_tile, &mut sums, part);
+            self.take_tiles::<1, false>(tile, first_column, row_tile, &mut sums, part);
             row_tile += 1;
         }
         let total = fold_columns::<T>(tile, &mut sums);
@@ -120,9 +137,10 @@ impl<T: Scalar> Operands<T> {
         }
     }
 
-    /// `R` tiles below the diagonal, under each other; only where it is one may rows pass the last.
+    /// `R` tiles under each other, of which the first lies on the diagonal or none; only where it is one may rows pass the
+    /// last. Of the diagonal only the real part is used.
     #[inline(always)]
-    fn tiles_below<const R: usize>(
+    fn take_tiles<const R: usize, const DIAGONAL: bool>(
         &self,
         tile: Tile,
         first_column: u32,
@@ -133,12 +151,16 @@ impl<T: Scalar> Operands<T> {
         let mut elements = [[T::ZERO; 16]; R];
         let mut v_row = [T::ZERO; R];
         let first_row = 32 * row_tile + tile.rank();
+        let partial = |r: usize| DIAGONAL && r == 0;
+        // Its multiples would take 15 registers.
+        let ld = opaque(self.ld);
         if R > 1 || first_row < self.n {
             let from = self.a.at(first_column as usize * self.ld as usize + first_row as usize);
-            // In 32 bits, or the multiples of ld take twice the registers.
             for c in 0..Self::COLUMNS {
                 for r in 0..R {
-                    elements[r][c] = from.get((c as u32 * self.ld) as usize + 32 * r);
+                    if !partial(r) || first_row >= first_column + c as u32 {
+                        elements[r][c] = from.get_evict_first((c as u32 * ld) as usize + 32 * r);
+                    }
                 }
             }
         }
@@ -151,8 +173,14 @@ impl<T: Scalar> Operands<T> {
             for s in 0..4 {
                 let c = 4 * quad + s;
                 for r in 0..R {
-                    product[r][s % 2] = elements[r][c].mul_add(v[s], product[r][s % 2]);
-                    sums[c] = elements[r][c].conj().mul_add(v_row[r], sums[c]);
+                    let (mut x, mut v_r) = (elements[r][c], v_row[r]);
+                    if partial(r) {
+                        let on = first_row == first_column + c as u32;
+                        x = choose(on, T::from_real(x.re()), x);
+                        v_r = choose(on, T::ZERO, v_r);
+                    }
+                    product[r][s % 2] = x.mul_add(v[s], product[r][s % 2]);
+                    sums[c] = x.conj().mul_add(v_r, sums[c]);
                 }
             }
         }
@@ -161,34 +189,12 @@ impl<T: Scalar> Operands<T> {
             part.set(row, part.get(row) + (product[r][0] + product[r][1]));
         }
     }
+}
 
-    /// A tile on the diagonal, of whose elements only the real part is read there.
-    #[inline(always)]
-    fn diagonal_tile(
-        &self,
-        tile: Tile,
-        first_column: u32,
-        row_tile: u32,
-        sums: &mut [T; 16],
-        part: Shared<T>,
-    ) {
-        let row = 32 * row_tile + tile.rank();
-        if row < self.n {
-            let v_row = self.v.get(row);
-            let mut product = T::ZERO;
-            for c in 0..Self::COLUMNS {
-                let column = first_column + c as u32;
-                if row >= column {
-                    let x = self.a.get(column as usize * self.ld as usize + row as usize);
-                    let x = if row == column { T::from_real(x.re()) } else { x };
-                    product = x.mul_add(self.v.get(column), product);
-                    let below = if row == column { <T::Real as Real>::ZERO } else { <T::Real as Real>::ONE };
-                    sums[c] = x.conj().mul_add(v_row.scale(below), sums[c]);
-                }
-            }
-            part.set(row, part.get(row) + product);
-        }
-    }
+/// `x` or `y`, without a branch.
+#[inline(always)]
+fn choose<T: Scalar>(first: bool, x: T, y: T) -> T {
+    T::from_parts(if first { x.re() } else { y.re() }, if first { x.im() } else { y.im() })
 }
 
 /// The sum over all lanes of `sums[c]`, on the lanes whose rank is `c` modulo the columns of a tile.
@@ -197,11 +203,11 @@ impl<T: Scalar> Operands<T> {
 fn fold_columns<T: Scalar>(tile: Tile, sums: &mut [T; 16]) -> T {
     let columns = const { tile_columns(size_of::<T>()) };
     if columns > 8 {
-        fold::<T, 8>(tile, sums);
+        fold::<T, 8, 16>(tile, sums);
     }
-    fold::<T, 4>(tile, sums);
-    fold::<T, 2>(tile, sums);
-    fold::<T, 1>(tile, sums);
+    fold::<T, 4, 16>(tile, sums);
+    fold::<T, 2, 16>(tile, sums);
+    fold::<T, 1, 16>(tile, sums);
     let mut total = sums[0];
     total += tile.shuffle_xor(total, 16);
     if columns < 16 {
@@ -213,11 +219,8 @@ fn fold_columns<T: Scalar>(tile: Tile, sums: &mut [T; 16]) -> T {
 /// Halves the columns of a lane: lanes with the bit `HALF` keep the upper ones.
 #[inline(always)]
 #[cfg_attr(not(target_os = "cuda"), track_caller)]
-fn fold<T: Scalar, const HALF: usize>(tile: Tile, sums: &mut [T; 16]) {
+pub fn fold<T: Scalar, const HALF: usize, const N: usize>(tile: Tile, sums: &mut [T; N]) {
     let upper = tile.rank() & HALF as u32 != 0;
-    let choose = |take: bool, x: T, y: T| {
-        T::from_parts(if take { x.re() } else { y.re() }, if take { x.im() } else { y.im() })
-    };
     for c in 0..HALF {
         let (low, high) = (sums[c], sums[c + HALF]);
         let given = choose(upper, low, high);
