@@ -11,6 +11,7 @@
 //! | [`shared`] | dynamic shared memory as typed views |
 //! | [`global`] | global memory as typed views: the only way in |
 //! | [`grid`] | the barrier of a cooperative launch |
+//! | [`copy`] | asynchronous copies from global to shared memory |
 //! | [`atomic`] | atomics on global and shared elements |
 //! | [`matrix`] | products of small matrices by a warp, on the tensor cores |
 //! | [`vector`] | accesses of 16 bytes |
@@ -27,6 +28,7 @@
 #![cfg_attr(target_os = "cuda", allow(internal_features, improper_ctypes))]
 
 pub mod atomic;
+pub mod copy;
 pub mod export;
 pub mod global;
 pub mod grid;

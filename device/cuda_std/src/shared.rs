@@ -7,6 +7,7 @@ use core::marker::PhantomData;
 #[cfg(not(target_os = "cuda"))]
 use core::mem::MaybeUninit;
 
+use crate::global::Global;
 use crate::vector::{Aligned, Vectors};
 
 /// View of `len` elements of the block's shared memory.
@@ -137,6 +138,37 @@ impl<T: Copy> Shared<T> {
     pub fn set(self, i: u32, value: T) {
         // SAFETY: dynamic_shared_mem's contract covers element i; the executor checks it in `element`.
         unsafe { self.element(i, true).write(value) }
+    }
+
+    /// Begins to copy element `at` of `from` to element `i`, or zero where it is not `live`; then `at` may lie anywhere.
+    ///
+    /// Element `i` may be touched when this thread has waited for the copy ([`copy::wait`](crate::copy::wait)), by others after
+    /// a barrier behind that.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn copy_async(self, i: u32, from: Global<T>, at: usize, live: bool) {
+        #[cfg(target_os = "cuda")]
+        // SAFETY: dynamic_shared_mem's contract covers element i, the view's contract element `at` where it is live; the
+        // executor checks both.
+        unsafe {
+            crate::copy::element(self.ptr.wrapping_add(i as usize), from.as_ptr().wrapping_add(at), live)
+        }
+        #[cfg(not(target_os = "cuda"))]
+        {
+            let (bytes, zeros) = (size_of::<T>(), [0u8; 16]);
+            let value = live.then(|| from.get(at));
+            let source = match &value {
+                // SAFETY: a scalar has no padding; the slice covers it.
+                Some(value) => unsafe {
+                    core::slice::from_raw_parts((value as *const T).cast::<u8>(), bytes)
+                },
+                None => &zeros[..bytes],
+            };
+            let (place, piece) = (self.offset + i as usize * bytes, align_of::<T>());
+            for (index, part) in source.chunks(piece).enumerate() {
+                simt::copy_async(self.offset, self.len * bytes, place + index * piece, part);
+            }
+        }
     }
 
     /// Elements `i..i + N`, where element `i` is aligned to 16 bytes: as few and as wide loads as there can be.

@@ -6,6 +6,7 @@ use corosensei::trap::CoroutineTrapHandler;
 use corosensei::{Coroutine, Yielder};
 
 use crate::block::Block;
+use crate::copy::Copies;
 use crate::panics;
 use crate::site::Site;
 use crate::stack::{self, LaneStack};
@@ -52,6 +53,7 @@ pub(crate) struct Lane {
     /// Where the lane last called the executor.
     pub(crate) last_site: Cell<Option<Site>>,
     spin: Spin,
+    pub(crate) copies: Copies,
 }
 
 /// Tells whether a lane goes round a few addresses without writing.
@@ -147,6 +149,7 @@ impl Lane {
             result: Cell::new(0),
             last_site: Cell::new(None),
             spin: Spin::default(),
+            copies: Copies::default(),
         }
     }
 

@@ -14,6 +14,8 @@
 //! - A **block barrier** completes when every lane of the block waits at it, at one source line. A lane
 //!   that has left the kernel while others wait is a finding, as for compute-sanitizer's synccheck.
 //! - A **grid barrier** needs a cooperative launch and every lane of the grid.
+//! - An **asynchronous copy** to shared memory ([`copy_async`]) reads its source when it begins and writes when its lane waits
+//!   for it ([`copy_wait`]); that write is ordered as any other. A copy that nobody waits for is never seen.
 //! - [`active_mask`] gives the lanes that ask for it at the same line while nothing else can run.
 //! - Lanes that wait for each other in a loop give way at their accesses. Where lanes only go round in
 //!   circles for about a million accesses, that is a deadlock.
@@ -45,6 +47,7 @@ mod access;
 mod block;
 mod clocks;
 mod collective;
+mod copy;
 mod counters;
 mod diagnose;
 mod fault;
@@ -69,6 +72,7 @@ mod trap;
 
 use std::panic::Location;
 
+pub use copy::{copy_async, copy_commit, copy_wait};
 pub use counters::{Counters, LineCounters};
 pub use finding::{Finding, FindingKind, LaunchError, MAX_FINDINGS, Side};
 pub use launch::{MAX_BLOCK, MAX_SHARED_BYTES, run};

@@ -127,6 +127,41 @@ fn read_of_shared_memory_that_nothing_wrote() {
     run(1, 32, 128, kernel(true)).expect("no finding");
 }
 
+/// Copies thread index + 1 to this thread's element.
+#[track_caller]
+fn begin_copy(shared_bytes: usize) {
+    let value = thread() as f32 + 1.0;
+    simt::copy_async(0, shared_bytes, thread() as usize * 4, &value.to_ne_bytes());
+    simt::copy_commit();
+}
+
+#[test]
+fn read_of_a_copy_before_its_wait() {
+    let line = Line::new();
+    let kernel = |pending: usize| {
+        let line = &line;
+        move || {
+            begin_copy(128);
+            // A group of nothing, which the first wait may leave out.
+            simt::copy_commit();
+            simt::copy_wait(pending);
+            let x = mark!(line, s_get(thread()));
+            assert!(pending == 2 || x == thread() as f32 + 1.0);
+        }
+    };
+    expect_one(run(1, 32, 128, kernel(2)), FindingKind::UninitializedRead, &[&line]);
+    run(1, 32, 128, kernel(1)).expect("no finding");
+    run(1, 32, 128, kernel(0)).expect("no finding");
+}
+
+#[test]
+fn copy_past_a_view() {
+    let line = Line::new();
+    let faulty = || mark!(line, begin_copy(124));
+    let error = run(1, 32, 128, faulty).expect_err("a finding");
+    assert_eq!(error.findings[0].kind, FindingKind::OutOfBounds, "{error}");
+}
+
 #[test]
 fn shared_memory_is_fresh_in_every_block() {
     let line = Line::new();

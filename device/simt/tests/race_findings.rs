@@ -268,3 +268,24 @@ fn opportunistic_warps_use_the_active_mask() {
     simt::run(&launch(1, 96, 0, &buffers), &kernel).expect("no finding");
     assert_eq!(memory.words(), [32]);
 }
+
+#[test]
+fn read_of_a_neighbours_copy_without_a_barrier() {
+    let (copy, read) = (Line::new(), Line::new());
+    let kernel = |ordered: bool| {
+        let (copy, read) = (&copy, &read);
+        move || {
+            let value = thread() as f32;
+            mark!(copy, simt::copy_async(0, 256, thread() as usize * 4, &value.to_ne_bytes()));
+            simt::copy_commit();
+            simt::copy_wait(0);
+            if ordered {
+                sync();
+            }
+            mark!(read, s_get(63 - thread()));
+        }
+    };
+    let error = run(1, 64, 256, kernel(false)).expect_err("a finding");
+    expect_among(&error, FindingKind::SharedRace, &[&copy, &read]);
+    run(1, 64, 256, kernel(true)).expect("no finding");
+}
