@@ -1,6 +1,7 @@
 //! `syr2k`: the rank-2k update of a lower triangle.
 
-use crate::shape::{Syr2k, syr2k_staged};
+use crate::shape::{MAX_PANEL, Syr2k, syr2k_staged};
+use cuda_std::copy;
 use cuda_std::matrix::product_16x8x16;
 use cuda_std::prelude::*;
 
@@ -9,7 +10,7 @@ use cuda_std::prelude::*;
 /// # Layout and shapes
 /// `a`: items of order `n`, column-major with `ld` and `stride`; the lower triangle from row and column `first` on is
 /// updated, its diagonal is made real. `V`: columns `first - width..first` of `a`, of which rows from `first` on are
-/// read; `w`: `n` by `width` an item with `ld` `n`, `w_stride` apart. `tiles` square tiles of `TILE` an item, those of
+/// read, `width` at most [`MAX_PANEL`]; `w`: `n` by `width` an item with `ld` `n`, `w_stride` apart. `tiles` square tiles of `TILE` an item, those of
 /// the triangle row by row, a block each.
 ///
 /// # Lanes
@@ -36,7 +37,7 @@ use cuda_std::prelude::*;
 /// # Source
 /// BLAS's `zher2k`.
 #[kernel(
-    group(T = [f32], TILE = [64], launch_bounds(128, 4)),
+    group(T = [f32], TILE = [64], launch_bounds(128, 5)),
     group(T = [f32], TILE = [128], launch_bounds(256, 2)),
     group(T = [f64], TILE = [64], launch_bounds(128, 3)),
     group(T = [c32], TILE = [64], launch_bounds(128, 3)),
@@ -154,8 +155,8 @@ impl<T: Scalar, const TILE: u32> Tile<T, TILE> {
     const SHAPE: Syr2k = Syr2k::new(TILE, size_of::<T>(), size_of::<T::Real>());
     /// Columns of V and W that are staged at a time.
     const STAGED: u32 = syr2k_staged(size_of::<T>());
-    /// Passes of the block over the panels that are loaded before they are stored, 4 runs of 16 bytes a thread each.
-    const PASSES: u32 = if size_of::<T>() == 4 && TILE == 64 { 4 } else { 2 };
+    /// Whether these are all.
+    const WHOLE: bool = Self::STAGED == MAX_PANEL as u32;
 
     /// The panels; at the diagonal there is but one.
     #[inline(always)]
@@ -181,10 +182,10 @@ impl<T: Scalar, const TILE: u32> Tile<T, TILE> {
         }
     }
 
-    /// Columns `from..from + STAGED` of the panels, zero from `width` on and past the last row; returns the lines that
-    /// are not zero, an even number. Barriers lie between the reads of the columns before and the writes, and after.
+    /// Begins to stage columns `from..from + STAGED`, zero from `width` on and past the last row. A barrier lies before
+    /// the columns after the first ones.
     #[inline(always)]
-    fn stage(&self, from: u32, width: u32) -> u32 {
+    fn stage(&self, from: u32, width: u32) {
         if from > 0 {
             thread::sync_threads();
         }
@@ -193,9 +194,7 @@ impl<T: Scalar, const TILE: u32> Tile<T, TILE> {
         } else {
             self.stage_as::<false>(from, width)
         }
-        thread::sync_threads();
-        let left = width - from;
-        2 * if left < Self::STAGED { left } else { Self::STAGED }
+        copy::commit();
     }
 
     #[inline(always)]
@@ -207,57 +206,51 @@ impl<T: Scalar, const TILE: u32> Tile<T, TILE> {
         let (place, own) = (thread::thread_idx_x() % runs * lanes, thread::thread_idx_x() / runs);
         let (ld, n, square) = (self.ld as usize, self.n as usize, self.row == self.column);
         let panels = self.panels();
-        let mut held = [[T::ZERO.splat(); 4]; 4];
+        let (rows, columns) = (panels.rows.at(place), panels.columns.at(place));
+        let (row, column) = (self.row + place, self.column + place);
+        // Products take 8 columns at a time.
+        let end = width.next_multiple_of(8) - from;
+        let end = if end < Self::STAGED { end } else { Self::STAGED };
         let mut first = own;
-        while first < Self::STAGED {
-            let k = from + first;
+        while first < end {
+            let (k, at) = (from + first, 2 * first * line);
             let (v, w) = (self.v.at(k as usize * ld), self.w.at(k as usize * n));
-            let (row, column) = (self.row + place, self.column + place);
-            let (row_v, row_w) = (v.at(row as usize), w.at(row as usize));
-            let (column_v, column_w) = (v.at(column as usize), w.at(column as usize));
-            for pass in 0..Self::PASSES {
-                let inside = k + pass * step < width;
-                let (in_row, in_column) = (inside && row < self.n, inside && column < self.n && !square);
-                let (left, right) = (self.n - row, self.n - column);
-                let (ld, n) = ((pass * step) as usize * ld, (pass * step) as usize * n);
-                held[pass as usize] = [
-                    run::<T, WIDE>(row_v, ld, in_row, left),
-                    run::<T, WIDE>(row_w, n, in_row, left),
-                    run::<T, WIDE>(column_v, ld, in_column, right),
-                    run::<T, WIDE>(column_w, n, in_column, right),
-                ];
+            let inside = |row: u32| k < width && row < self.n;
+            copy_run::<T, WIDE>(rows.at(at), v, row, inside);
+            copy_run::<T, WIDE>(rows.at(at + line), w, row, inside);
+            if !square {
+                copy_run::<T, WIDE>(columns.at(at), v, column, inside);
+                copy_run::<T, WIDE>(columns.at(at + line), w, column, inside);
             }
-            for pass in 0..Self::PASSES {
-                let at = 2 * (first + pass * step) * line + place;
-                let [row_v, row_w, column_v, column_w] = held[pass as usize];
-                panels.rows.set_vector(at, row_v);
-                panels.rows.set_vector(at + line, row_w);
-                if !square {
-                    panels.columns.set_vector(at, column_v);
-                    panels.columns.set_vector(at + line, column_w);
-                }
-            }
-            first += Self::PASSES * step;
+            first += step;
         }
+    }
+
+    /// The columns from `from` on are there; returns their lines.
+    #[inline(always)]
+    fn staged(&self, from: u32, width: u32) -> u32 {
+        copy::wait::<0>();
+        thread::sync_threads();
+        let left = width - from;
+        2 * if left < Self::STAGED { left } else { Self::STAGED }
     }
 }
 
-/// The 16 bytes from an element on, zero where not `inside` and after `left` elements.
+/// Begins to copy the 16 bytes of a column from `row` on, zeros where a row is not inside.
 #[inline(always)]
-fn run<T: Scalar, const WIDE: bool>(view: Global<T>, at: usize, inside: bool, left: u32) -> T::Vector {
-    let mut run = T::ZERO.splat();
+fn copy_run<T: Scalar, const WIDE: bool>(
+    to: Shared<T>,
+    column: Global<T>,
+    row: u32,
+    inside: impl Fn(u32) -> bool,
+) {
     if WIDE {
-        if inside {
-            run = view.get_vector(at);
-        }
+        to.copy_vector_async(0, column, row as usize, inside(row));
     } else {
-        for lane in 0..T::LANES {
-            if inside && (lane as u32) < left {
-                run.as_mut()[lane] = view.get(at + lane);
-            }
+        for lane in 0..T::LANES as u32 {
+            to.copy_async(lane, column, (row + lane) as usize, inside(row + lane));
         }
     }
-    run
 }
 
 /// Single precision, by multiply-adds.
@@ -283,14 +276,19 @@ impl<T: Scalar, const TILE: u32> Tile<T, TILE> {
         // Whether there may be elements in runs that are not whole.
         let broken = !self.wide || self.row == self.column;
         let mut sums = [[T::ZERO; 8]; 8];
+        self.stage(0, width);
         Self::get(own, broken, &mut sums);
         let mut from = 0;
-        while from < width {
-            let lines = self.stage(from, width);
+        loop {
+            let lines = self.staged(from, width);
             if active {
                 self.multiply(lines, row, column, &mut sums);
             }
             from += Self::STAGED;
+            if Self::WHOLE || from >= width {
+                break;
+            }
+            self.stage(from, width);
         }
         Self::set(own, broken, &sums);
     }
@@ -401,6 +399,7 @@ impl<T: Scalar, const TILE: u32> Tile<T, TILE> {
         let active = self.row + row < self.n && self.column + column < self.row + row + 32;
         let own = self.own(row + lane / 4, column + 2 * (lane % 4));
         let (mut re, mut im): (Fragments, Fragments) = ([[[0.0; 4]; 4]; 2], [[[0.0; 4]; 4]; 2]);
+        self.stage(0, width);
         for i in 0..Self::TILES_M {
             for j in 0..Self::TILES_N {
                 for e in 0..4 {
@@ -413,8 +412,8 @@ impl<T: Scalar, const TILE: u32> Tile<T, TILE> {
             }
         }
         let mut from = 0;
-        while from < width {
-            let lines = self.stage(from, width);
+        loop {
+            let lines = self.staged(from, width);
             let mut k = 0;
             // Lines past the last column are zero.
             while active && k < lines {
@@ -422,6 +421,10 @@ impl<T: Scalar, const TILE: u32> Tile<T, TILE> {
                 k += 16;
             }
             from += Self::STAGED;
+            if Self::WHOLE || from >= width {
+                break;
+            }
+            self.stage(from, width);
         }
         for i in 0..Self::TILES_M {
             for j in 0..Self::TILES_N {
