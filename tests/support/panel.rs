@@ -53,6 +53,9 @@ fn reduction<T: Scalar>(queue: &Queue, n: usize, route: Option<&str>) -> Outcome
         ("e", numbers(&queue.download(&e).expect("a download"))),
         ("q", numbers(q.download(queue).expect("a download").as_slice())),
     ];
-    // Roots and quotients are correctly rounded on both devices, sums in the same order.
-    Outcome { problem: format!("sytrd {} n={n} {uplo}", T::DTYPE), error: 0.0, arrays }
+    // Roots and quotients are correctly rounded on both devices, sums in the same order; tensor cores have an order of
+    // their own, which the reduction of such items makes some hundred times larger.
+    let double = T::DTYPE.real() == batchlas::Dtype::F64;
+    let error = if double { 16.0 * (n * n) as f64 * T::DTYPE.epsilon() } else { 0.0 };
+    Outcome { problem: format!("sytrd {} n={n} {uplo}", T::DTYPE), error, arrays }
 }
