@@ -23,13 +23,14 @@ use cuda_std::prelude::*;
 /// [`Syr2k::bytes`].
 ///
 /// # Synchronisation
-/// A block barrier, met by all threads; two more for each further [`syr2k_staged`] columns. A's elements and the panels
-/// are read before it, all at once. In double precision products are collectives of warps, under conditions that are
+/// A block barrier, met by all threads; two more for each further [`syr2k_staged`] columns. A's elements are read and the
+/// panels copied before it, all at once. In double precision products are collectives of warps, under conditions that are
 /// uniform in a warp.
 ///
 /// # Numerics
 /// Starts from A's element and subtracts column by column, of `V W^H`, then of `W V^H`: fused multiply-adds in
-/// single precision; in double precision products of 16 by 16 by 8 for 8 columns, which the hardware rounds.
+/// single precision; in double precision products of 16 by 16 by 8 for 8 columns,
+/// which the hardware rounds.
 ///
 /// # Safety
 /// The views cover the items that the grid counts, and the launch gives the shared memory.
@@ -73,11 +74,11 @@ pub unsafe fn syr2k<T: Scalar, const TILE: u32>(
     if const { size_of::<T::Real>() == 8 } { tile.update_by_fragments(width) } else { tile.update(width) }
 }
 
-/// Whether all columns of all operands can move by 16 bytes.
+/// Whether all columns of all operands can move by 16 bytes; scalars of 16 bytes always do.
 #[inline(always)]
 fn wide<T: Scalar>(addresses: usize, elements: u32, strides: u64) -> bool {
     let lanes = T::LANES as u64;
-    addresses % 16 == 0 && (u64::from(elements) | strides) % lanes == 0
+    T::LANES == 1 || addresses.is_multiple_of(16) && (u64::from(elements) | strides).is_multiple_of(lanes)
 }
 
 /// Row and column of tile `index` of a lower triangle, whose rows have 1, 2, 3, .. tiles.
@@ -293,7 +294,7 @@ impl<T: Scalar, const TILE: u32> Tile<T, TILE> {
         Self::set(own, broken, &sums);
     }
 
-    /// Adds the product of the first `lines` lines.
+    /// Subtracts the product of the first `lines` lines.
     #[inline(always)]
     fn multiply(&self, lines: u32, row: u32, column: u32, sums: &mut [[T; 8]; 8]) {
         let (panels, line) = (self.panels(), const { Self::SHAPE.line });
@@ -306,7 +307,7 @@ impl<T: Scalar, const TILE: u32> Tile<T, TILE> {
                 let right = Self::elements(columns, k + (1 - half) * line, Self::COLUMNS, 4);
                 for c in 0..Self::COLUMNS {
                     for r in 0..Self::ROWS {
-                        sums[c][r] = left[r].mul_add(right[c].conj(), sums[c][r]);
+                        sums[c][r] = (-left[r]).mul_add(right[c].conj(), sums[c][r]);
                     }
                 }
             }
@@ -327,7 +328,7 @@ impl<T: Scalar, const TILE: u32> Tile<T, TILE> {
         values
     }
 
-    /// Reads the thread's elements, negated.
+    /// Reads the thread's elements.
     #[inline(always)]
     fn get(own: Own<T>, broken: bool, sums: &mut [[T; 8]; 8]) {
         for c in 0..Self::COLUMNS {
@@ -336,7 +337,7 @@ impl<T: Scalar, const TILE: u32> Tile<T, TILE> {
                 if own.whole(i, j) {
                     let vector = own.view.get_vector(own.at(i, j));
                     for lane in 0..T::LANES {
-                        sums[c][run * T::LANES + lane] = -vector.as_ref()[lane];
+                        sums[c][run * T::LANES + lane] = vector.as_ref()[lane];
                     }
                 }
             }
@@ -346,14 +347,14 @@ impl<T: Scalar, const TILE: u32> Tile<T, TILE> {
                 for r in 0..Self::ROWS {
                     let (i, j) = (Self::distance(r, 8), Self::distance(c, 4));
                     if !own.whole(i - (r % T::LANES) as u32, j) && own.has(i, j) {
-                        sums[c][r] = -own.view.get(own.at(i, j));
+                        sums[c][r] = own.view.get(own.at(i, j));
                     }
                 }
             }
         }
     }
 
-    /// Writes the negated sums.
+    /// Writes them.
     #[inline(always)]
     fn set(own: Own<T>, broken: bool, sums: &[[T; 8]; 8]) {
         for c in 0..Self::COLUMNS {
@@ -362,7 +363,7 @@ impl<T: Scalar, const TILE: u32> Tile<T, TILE> {
                 if own.whole(i, j) {
                     let mut vector = T::ZERO.splat();
                     for lane in 0..T::LANES {
-                        vector.as_mut()[lane] = -sums[c][run * T::LANES + lane];
+                        vector.as_mut()[lane] = sums[c][run * T::LANES + lane];
                     }
                     own.view.set_vector(own.at(i, j), vector);
                 }
@@ -373,7 +374,7 @@ impl<T: Scalar, const TILE: u32> Tile<T, TILE> {
                 for r in 0..Self::ROWS {
                     let (i, j) = (Self::distance(r, 8), Self::distance(c, 4));
                     if !own.whole(i - (r % T::LANES) as u32, j) && own.has(i, j) {
-                        let x = -sums[c][r];
+                        let x = sums[c][r];
                         own.view
                             .set(own.at(i, j), if own.on_diagonal(i, j) { T::from_real(x.re()) } else { x });
                     }
@@ -399,18 +400,18 @@ impl<T: Scalar, const TILE: u32> Tile<T, TILE> {
         let active = self.row + row < self.n && self.column + column < self.row + row + 32;
         let own = self.own(row + lane / 4, column + 2 * (lane % 4));
         let (mut re, mut im): (Fragments, Fragments) = ([[[0.0; 4]; 4]; 2], [[[0.0; 4]; 4]; 2]);
-        self.stage(0, width);
         for i in 0..Self::TILES_M {
             for j in 0..Self::TILES_N {
                 for e in 0..4 {
                     let (row, column) = fragment(i, j, e);
                     if own.has(row, column) {
                         let x = load(own.view.as_global(), own.at(row, column));
-                        (re[i][j][e], im[i][j][e]) = (-double(x.re()), -double(x.im()));
+                        (re[i][j][e], im[i][j][e]) = (double(x.re()), double(x.im()));
                     }
                 }
             }
         }
+        self.stage(0, width);
         let mut from = 0;
         loop {
             let lines = self.staged(from, width);
@@ -431,8 +432,8 @@ impl<T: Scalar, const TILE: u32> Tile<T, TILE> {
                 for e in 0..4 {
                     let (row, column) = fragment(i, j, e);
                     if own.has(row, column) {
-                        let imaginary = if own.on_diagonal(row, column) { 0.0 } else { -im[i][j][e] };
-                        let x = T::from_parts(T::Real::from_f64(-re[i][j][e]), T::Real::from_f64(imaginary));
+                        let imaginary = if own.on_diagonal(row, column) { 0.0 } else { im[i][j][e] };
+                        let x = T::from_parts(T::Real::from_f64(re[i][j][e]), T::Real::from_f64(imaginary));
                         store(own.view, own.at(row, column), x);
                     }
                 }
@@ -440,30 +441,32 @@ impl<T: Scalar, const TILE: u32> Tile<T, TILE> {
         }
     }
 
-    /// Adds the product of the 16 lines from `k` on, for the lane's first row and column.
+    /// Subtracts the product of the 16 lines from `k` on, for the lane's first row and column.
     #[inline(always)]
     fn accumulate(&self, k: u32, row: u32, column: u32, re: &mut Fragments, im: &mut Fragments) {
         let (within, line, panels) = (thread::thread_idx_x() % 4, const { Self::SHAPE.line }, self.panels());
         let rows = panels.rows.at((k + within) * line + row);
         // V meets W.
         let columns = panels.columns.at((k + (within ^ 1)) * line + column);
+        let (mut right_re, mut right_im) = ([[0.0; 4]; 4], [[0.0; 4]; 4]);
+        for j in 0..Self::TILES_N {
+            for e in 0..4 {
+                let x = element(columns, 8 * j as u32 + 4 * e as u32 * line);
+                (right_re[j][e], right_im[j][e]) = (double(x.re()), double(x.im()));
+            }
+        }
         for i in 0..Self::TILES_M {
             let (mut left_re, mut left_im) = ([0.0; 8], [0.0; 8]);
             for e in 0..8 {
                 let x = element(rows, 16 * i as u32 + 8 * (e as u32 % 2) + 4 * (e as u32 / 2) * line);
-                (left_re[e], left_im[e]) = (double(x.re()), double(x.im()));
+                (left_re[e], left_im[e]) = (-double(x.re()), -double(x.im()));
             }
             for j in 0..Self::TILES_N {
-                let (mut right_re, mut right_im) = ([0.0; 4], [0.0; 4]);
-                for e in 0..4 {
-                    let x = element(columns, 8 * j as u32 + 4 * e as u32 * line);
-                    (right_re[e], right_im[e]) = (double(x.re()), double(x.im()));
-                }
-                re[i][j] = product_16x8x16(left_re, right_re, re[i][j]);
+                re[i][j] = product_16x8x16(left_re, right_re[j], re[i][j]);
                 if T::COMPLEX {
-                    re[i][j] = product_16x8x16(left_im, right_im, re[i][j]);
-                    im[i][j] = product_16x8x16(left_im, right_re, im[i][j]);
-                    im[i][j] = product_16x8x16(left_re, right_im.map(|x| -x), im[i][j]);
+                    re[i][j] = product_16x8x16(left_im, right_im[j], re[i][j]);
+                    im[i][j] = product_16x8x16(left_im, right_re[j], im[i][j]);
+                    im[i][j] = product_16x8x16(left_re, right_im[j].map(|x| -x), im[i][j]);
                 }
             }
         }
