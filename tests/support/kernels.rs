@@ -20,6 +20,8 @@ mod panel;
 mod stebz;
 #[path = "stedc.rs"]
 mod stedc;
+#[path = "syr2k.rs"]
+mod syr2k;
 #[path = "tridiag.rs"]
 mod tridiag;
 

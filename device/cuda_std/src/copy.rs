@@ -1,6 +1,7 @@
 //! Asynchronous copies from global to shared memory, which take no registers: `cp.async` (sm_80).
 //!
-//! [`Shared::copy_async`](crate::shared::Shared::copy_async) begins one. A thread makes groups of its copies with
+//! [`Shared::copy_async`](crate::shared::Shared::copy_async) and
+//! [`copy_vector_async`](crate::shared::Shared::copy_vector_async) begin one. A thread makes groups of its copies with
 //! [`commit`] and waits for the older ones with [`wait`]; then what *it* has copied is there for itself, and for the block
 //! after a barrier. The executor does a copy when its thread waits for it, so that what is read earlier is found.
 
@@ -66,6 +67,25 @@ unsafe fn piece<const BYTES: usize>(to: *mut u8, from: *const u8, bytes: u32) {
             "{{ .reg .b64 s; .reg .b32 t; .reg .b64 g; cvta.to.shared.u64 s, {to}; cvt.u32.u64 t, s;",
             "cvta.to.global.u64 g, {from}; cp.async.ca.shared.global [t], [g], {n}, {bytes}; }}",
             to = in(reg64) to, from = in(reg64) from, n = const BYTES, bytes = in(reg32) bytes,
+            options(nostack)
+        )
+    }
+}
+
+/// Copies 16 bytes past the first cache, or zeros them.
+///
+/// # Safety
+/// `to` is in the block's shared memory, `from` in global memory where `live`; both aligned to 16 bytes.
+#[cfg(target_os = "cuda")]
+#[inline(always)]
+pub(crate) unsafe fn vector(to: *mut u8, from: *const u8, live: bool) {
+    let bytes = if live { 16 } else { 0 };
+    // SAFETY: the contract of this function; the addresses are turned into those of their spaces.
+    unsafe {
+        core::arch::asm!(
+            "{{ .reg .b64 s; .reg .b32 t; .reg .b64 g; cvta.to.shared.u64 s, {to}; cvt.u32.u64 t, s;",
+            "cvta.to.global.u64 g, {from}; cp.async.cg.shared.global [t], [g], 16, {bytes}; }}",
+            to = in(reg64) to, from = in(reg64) from, bytes = in(reg32) bytes,
             options(nostack)
         )
     }

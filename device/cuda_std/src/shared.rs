@@ -171,6 +171,34 @@ impl<T: Copy> Shared<T> {
         }
     }
 
+    /// As [`copy_async`](Self::copy_async), the elements from there on that fill 16 bytes, to which both are aligned.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn copy_vector_async(self, i: u32, from: Global<T>, at: usize, live: bool)
+    where
+        T: Vectors,
+    {
+        #[cfg(target_os = "cuda")]
+        // SAFETY: as for `copy_async`, and the caller aligns both.
+        unsafe {
+            let (to, from) = (self.ptr.wrapping_add(i as usize), from.as_ptr().wrapping_add(at));
+            crate::copy::vector(to.cast(), from.cast(), live)
+        }
+        #[cfg(not(target_os = "cuda"))]
+        {
+            let value = live.then(|| from.get_vector(at));
+            let source = match &value {
+                // SAFETY: scalars have no padding; a vector of them fills 16 bytes.
+                Some(value) => unsafe {
+                    core::slice::from_raw_parts((value as *const T::Vector).cast::<u8>(), 16)
+                },
+                None => &[0u8; 16][..],
+            };
+            let bytes = size_of::<T>();
+            simt::copy_async(self.offset, self.len * bytes, self.offset + i as usize * bytes, source);
+        }
+    }
+
     /// Elements `i..i + N`, where element `i` is aligned to 16 bytes: as few and as wide loads as there can be.
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]

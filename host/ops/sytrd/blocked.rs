@@ -5,9 +5,7 @@ use cuda_std::{Global, GlobalMut};
 use kernels_pack::lascl::{lascl, lascl_tridiagonal};
 use kernels_panel::latrd::latrd;
 use kernels_panel::latrd_grid::{latrd_clear, latrd_grid};
-use kernels_panel::shape::{
-    LATRD_GRID_THREADS, LATRD_STAGED, LATRD_THREADS, Latrd, MAX_PANEL, TILE_THREADS, syr2k_bytes, syr2k_tile,
-};
+use kernels_panel::shape::{LATRD_GRID_THREADS, LATRD_STAGED, LATRD_THREADS, Latrd, MAX_PANEL, Syr2k};
 use kernels_panel::syr2k::syr2k;
 
 use super::{Plan, Problem, Tridiagonal};
@@ -254,9 +252,13 @@ impl Panels {
         (rest, width): (usize, usize),
     ) -> Result<()> {
         let Panels { n, nb, .. } = *self;
-        let side = (n - rest).div_ceil(syr2k_tile(size_of::<T>()));
+        // Larger tiles read less of V and W.
+        let large = size_of::<T>() == 4 && n - rest >= LARGE_TILES;
+        let tile = if large { 128 } else { 64 };
+        let side = (n - rest).div_ceil(tile);
         let tiles = side * (side + 1) / 2;
-        let call = syr2k::call::<T>(
+        let kernel = if large { syr2k::call::<T, 128> } else { syr2k::call::<T, 64> };
+        let call = kernel(
             a.view,
             w.as_global(),
             n as u32,
@@ -270,7 +272,8 @@ impl Panels {
         let blocks = (batch as u64).checked_mul(tiles as u64);
         let blocks =
             blocks.ok_or_else(|| Error::argument(format!("{batch} times {tiles} tiles overflow")))?;
-        submit(queue, config(blocks, 1, TILE_THREADS, syr2k_bytes(size_of::<T>()))?, call)
+        let shape = Syr2k::new(tile as u32, size_of::<T>(), size_of::<<T as Scalar>::Real>());
+        submit(queue, config(blocks, 1, shape.threads, shape.bytes)?, call)
     }
 }
 
@@ -343,6 +346,10 @@ const MAX_N: usize = 1 << 20;
 
 /// Sixteen columns are counted in 32 bits.
 const MAX_LD: usize = 1 << 28;
+
+/// Order of what is left of a matrix from which on the update's tiles are 128 by 128, where there are such tiles. Not
+/// measured yet.
+const LARGE_TILES: usize = 384;
 
 /// Columns of a panel where nothing says otherwise. Not measured yet.
 const USUAL_PANEL: usize = 32;

@@ -12,12 +12,9 @@ pub const TILE_THREADS: u32 = 256;
 /// Columns of C that a block of `ormqr` has.
 pub const STRIP: usize = 64;
 
-/// Columns of V and W that `syr2k` stages at a time.
-pub const STAGED: usize = 16;
-
-/// Rows and columns of a tile of `syr2k`.
-pub const fn syr2k_tile(scalar_bytes: usize) -> usize {
-    if scalar_bytes > 8 { 32 } else { 64 }
+/// Columns of V and W that `syr2k` stages at a time: a whole panel, but for 16-byte scalars.
+pub const fn syr2k_staged(scalar_bytes: usize) -> u32 {
+    if scalar_bytes > 8 { 16 } else { MAX_PANEL as u32 }
 }
 
 /// Rows that `larft` and `ormqr` stage at a time for inner products, of panels of `reflectors`.
@@ -95,11 +92,34 @@ pub const fn latrd_staged_ld(padded: usize) -> usize {
     padded + 1
 }
 
-/// Bytes of shared memory of a `syr2k` block: four staged panels, or the tile on its way out.
-pub const fn syr2k_bytes(scalar_bytes: usize) -> usize {
-    let tile = syr2k_tile(scalar_bytes);
-    let (staged, out) = (4 * STAGED * tile, tile * (tile + 1));
-    (if staged > out { staged } else { out }) * scalar_bytes
+/// A block of `syr2k`.
+#[derive(Clone, Copy, Debug)]
+pub struct Syr2k {
+    /// Threads: a warp for 32 columns and half of the rows in single precision, for 32 by 32 elements (complex: 16
+    /// columns) in double precision.
+    pub threads: u32,
+    /// Elements from a line of a staged panel to the next: on the tensor cores four lines are read at once, in banks
+    /// that differ by this.
+    pub line: u32,
+    /// Bytes of shared memory: V and W at the tile's rows, and at its columns.
+    pub bytes: usize,
+}
+
+impl Syr2k {
+    /// For a square tile and a scalar type.
+    pub const fn new(tile: u32, scalar_bytes: usize, real_bytes: usize) -> Self {
+        let (rows, columns, padding) = match (real_bytes, scalar_bytes) {
+            (4, _) => (tile / 2, 32, 0),
+            (_, 8) => (32, 32, 4),
+            _ => (32, 16, 2),
+        };
+        let line = tile + padding;
+        Syr2k {
+            threads: 32 * (tile / rows) * (tile / columns),
+            line,
+            bytes: (4 * syr2k_staged(scalar_bytes) * line) as usize * scalar_bytes,
+        }
+    }
 }
 
 /// Where the parts of a `larft` block lie in shared memory, in elements.
