@@ -15,7 +15,7 @@ use crate::error::{Error, Result};
 use crate::ops::stebz::bisect as stebz;
 use crate::ops::stedc::levels::{self as stedc, Signs};
 use crate::ops::steqr::cta::Basis;
-use crate::ops::sytrd::blocked::{Panels, Reduced, scale};
+use crate::ops::sytrd::blocked::{Panels, Reduced};
 use crate::ops::tiles::{KernelReal, KernelScalar, Matrices, config, submit};
 use crate::ops::{Target, ormqr};
 use crate::queue::{Queue, Workspace, workspace_bytes};
@@ -155,9 +155,8 @@ impl<T: Typed> Items<T> {
         let info = workspace.take::<i32>(batch)?;
         let kept = workspace.mark();
 
-        scale::<T>(queue, (n, batch, uplo), self.a, scales, self.status)?;
-        let reduced = Reduced::<T> { d, e, e_stride: n, tau };
-        panels.enqueue(queue, batch, self.a, &reduced, workspace)?;
+        let reduced = Reduced::<T> { d, e, e_stride: n, tau, scale: scales, status: self.status };
+        panels.enqueue(queue, (batch, uplo), self.a, &reduced, workspace)?;
         workspace.rewind(kept);
 
         let vectors = match jobz {

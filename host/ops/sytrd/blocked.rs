@@ -1,14 +1,14 @@
-//! `blocked`: panels of reflectors and rank-2k updates, two launches a panel.
+//! `blocked`: panels of reflectors and rank-2k updates, two launches a panel, and one for the last columns.
 
+use cuda_std::GlobalMut;
 use cuda_std::launch::LaunchConfig;
-use cuda_std::{Global, GlobalMut};
 use kernels_pack::lascl::{lascl, lascl_tridiagonal};
 use kernels_panel::latrd::latrd;
 use kernels_panel::latrd_grid::{latrd_clear, latrd_grid};
 use kernels_panel::shape::{LATRD_GRID_THREADS, LATRD_STAGED, LATRD_THREADS, Latrd, MAX_PANEL, Syr2k};
 use kernels_panel::syr2k::syr2k;
 
-use super::{Plan, Problem, Tridiagonal};
+use super::{Plan, Problem, Tridiagonal, tail};
 use crate::error::{Error, Result};
 use crate::memory::DeviceBatch;
 use crate::ops::tiles::{KernelScalar, Matrices, config, submit};
@@ -31,14 +31,19 @@ pub(crate) struct Panels {
     staged: usize,
     /// Bytes of shared memory that a block may take for them.
     shared: usize,
+    /// Most columns that are reduced in registers at the end.
+    tail: usize,
 }
 
-/// Where a reduction leaves its results: `n` elements of `d` and `tau` an item, `e` with a stride of its own.
+/// Where a reduction leaves its results: `n` elements of `d` and `tau` an item, `e` with a stride of its own; by what an item
+/// was multiplied, and its status.
 pub(crate) struct Reduced<T: Scalar> {
     pub(crate) d: GlobalMut<T::Real>,
     pub(crate) e: GlobalMut<T::Real>,
     pub(crate) e_stride: usize,
     pub(crate) tau: GlobalMut<T>,
+    pub(crate) scale: GlobalMut<T::Real>,
+    pub(crate) status: GlobalMut<i32>,
 }
 
 impl Panels {
@@ -109,7 +114,8 @@ impl Panels {
         let share = ((most + SYSTEM_BYTES) / resident.max(1)).saturating_sub(SYSTEM_BYTES);
         let shared = if staged.is_some() { most } else { share };
         let staged = if grid > 1 { 0 } else { staged.unwrap_or(MAX_PANEL) };
-        Ok(Panels { n, nb, warps, grid, staged, shared })
+        let tail = tail::columns(dtype, params.get("tail").map(|tail| tail as usize), target)?;
+        Ok(Panels { n, nb, warps, grid, staged, shared, tail })
     }
 
     /// The parameters, all of them.
@@ -117,6 +123,7 @@ impl Panels {
         params.set("nb", self.nb as u32);
         params.set("warps", self.warps as u32);
         params.set("grid", self.grid as u32);
+        params.set("tail", self.tail as u32);
     }
 
     /// Columns of V and W that a block keeps in shared memory, of a panel of `width` columns and `rows` rows.
@@ -147,11 +154,12 @@ impl Panels {
         scalars.into_iter().chain(others).fold(0, usize::saturating_add)
     }
 
-    /// Reduces the lower triangles of `a`, scaled to elements of about 1.
+    /// Scales the triangle `uplo` of each item to elements of about 1, as the kernel `lascl` does, and reduces it to the lower
+    /// triangle.
     pub(crate) fn enqueue<T: KernelScalar>(
         &self,
         queue: &Queue,
-        batch: usize,
+        (batch, uplo): (usize, Uplo),
         a: Matrices<T>,
         out: &Reduced<T>,
         workspace: &mut Workspace<'_>,
@@ -159,7 +167,12 @@ impl Panels {
         if a.ld > MAX_LD {
             return Err(Error::argument(format!("leading dimension {} is past {MAX_LD}", a.ld)));
         }
-        let Panels { n, nb, grid, .. } = *self;
+        let Panels { n, nb, grid, tail, .. } = *self;
+        let shape = (n, batch, uplo);
+        if n <= tail {
+            return tail::enqueue(queue, shape, a, out, 0);
+        }
+        scale(queue, shape, a, out)?;
         let [w, x, parts, dots, norms, counter] = self.elements(batch);
         let scratch = Scratch {
             w: workspace.take(w)?,
@@ -173,6 +186,9 @@ impl Panels {
             submit(queue, config(1, 1, 32, 0)?, latrd_clear::call(scratch.counter))?;
         }
         for first in (0..n).step_by(nb) {
+            if n - first <= tail {
+                return tail::enqueue(queue, shape, a, out, first);
+            }
             let width = nb.min(n - first);
             self.panel(queue, batch, a, out, &scratch, (first, width))?;
             if first + width < n {
@@ -287,16 +303,15 @@ struct Scratch<T: Scalar> {
     counter: GlobalMut<u32>,
 }
 
-/// Brings items to elements of about 1, in the lower triangle; `scale` and `status` as the kernel `lascl` has them.
-pub(crate) fn scale<T: KernelScalar>(
+/// Brings items to elements of about 1, in the lower triangle.
+fn scale<T: KernelScalar>(
     queue: &Queue,
     (n, batch, uplo): (usize, usize, Uplo),
     a: Matrices<T>,
-    scale: GlobalMut<<T as Scalar>::Real>,
-    status: GlobalMut<i32>,
+    out: &Reduced<T>,
 ) -> Result<()> {
     let upper = u32::from(uplo == Uplo::Upper);
-    let call = lascl::call::<T>(a.view, scale, status, n as u32, a.ld()?, a.stride as u64, upper);
+    let call = lascl::call::<T>(a.view, out.scale, out.status, n as u32, a.ld()?, a.stride as u64, upper);
     let shared = kernels_pack::lascl_shared_bytes(size_of::<T>());
     submit(queue, config(batch as u64, 1, kernels_pack::threads(n as u32), shared)?, call)
 }
@@ -323,20 +338,15 @@ pub(super) fn launch<T: KernelScalar>(
     let scales = workspace.take::<<T as Scalar>::Real>(batch)?;
     let (d, e, status) = (out.d.view_mut(), out.e.view_mut(), out.status.view_mut());
     let a = Matrices::of(a);
-    scale(queue, (n, batch, uplo), a, scales, status)?;
-    let reduced = Reduced::<T> { d, e, e_stride: n - 1, tau: out.tau.view_mut() };
-    panels.enqueue(queue, batch, a, &reduced, &mut workspace)?;
-    unscale(queue, (n, batch), &reduced, scales.as_global(), status.as_global())
+    let tau = out.tau.view_mut();
+    let reduced = Reduced::<T> { d, e, e_stride: n - 1, tau, scale: scales, status };
+    panels.enqueue(queue, (batch, uplo), a, &reduced, &mut workspace)?;
+    unscale(queue, (n, batch), &reduced)
 }
 
 /// Brings diagonals and off-diagonals back to the items' scales; NaN for a bad item.
-fn unscale<T: KernelScalar>(
-    queue: &Queue,
-    (n, batch): (usize, usize),
-    reduced: &Reduced<T>,
-    scale: Global<<T as Scalar>::Real>,
-    status: Global<i32>,
-) -> Result<()> {
+fn unscale<T: KernelScalar>(queue: &Queue, (n, batch): (usize, usize), reduced: &Reduced<T>) -> Result<()> {
+    let (scale, status) = (reduced.scale.as_global(), reduced.status.as_global());
     let call = lascl_tridiagonal::call::<<T as Scalar>::Real>(reduced.d, reduced.e, scale, status, n as u32);
     submit(queue, config(batch as u64, 1, kernels_pack::threads(n as u32), 0)?, call)
 }

@@ -8,6 +8,8 @@ pub(crate) mod blocked;
 mod decide;
 mod problem;
 mod solve;
+#[cfg(feature = "kernels")]
+mod tail;
 
 pub use decide::{Decision, Plan, explain};
 pub use problem::Problem;
@@ -37,4 +39,6 @@ pub(crate) const BLOCKED: &[Param] = &[
     // Most columns of V and W that a block keeps in shared memory, beside its last 8; as many as fit. Left out: what lets
     // the other blocks of a multiprocessor have their share.
     Param::Named { name: "staged", min: 0, max: 32 },
+    // Most columns that are reduced in registers at the end: 0, 64 or 128.
+    Param::Named { name: "tail", min: 0, max: 128 },
 ];
