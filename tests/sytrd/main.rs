@@ -156,6 +156,17 @@ fn position_in_a_batch<T: Scalar>(device: Device) {
     }
 }
 
+/// Beyond 128 the scaling has larger blocks; the update has several tiles.
+#[test]
+fn larger_blocks() {
+    let queue = Queue::simt(4);
+    let n = 164;
+    let items = [Random::new(9).hermitian(n)];
+    let reduced = reduce::<f32>(&queue, &items, Uplo::Lower, None);
+    assert_eq!(reduced.status, [0]);
+    check("larger blocks", &items, &reduced);
+}
+
 /// Empty shapes, and shapes that do not fit.
 #[test]
 fn edges() {

@@ -226,7 +226,7 @@ impl<T: Typed> Items<T> {
             Jobz::V => syev_unpack::call::<T, true>(vectors, scales, info, a, w, status, order, ld, stride),
             Jobz::N => syev_unpack::call::<T, false>(vectors, scales, info, a, w, status, order, ld, stride),
         };
-        submit(queue, config(batch as u64, 1, kernels_pack::threads(order), 0)?, call)
+        submit(queue, config(batch as u64, 1, kernels_pack::item_threads(order), 0)?, call)
     }
 }
 

@@ -313,7 +313,7 @@ fn scale<T: KernelScalar>(
     let upper = u32::from(uplo == Uplo::Upper);
     let call = lascl::call::<T>(a.view, out.scale, out.status, n as u32, a.ld()?, a.stride as u64, upper);
     let shared = kernels_pack::lascl_shared_bytes(size_of::<T>());
-    submit(queue, config(batch as u64, 1, kernels_pack::threads(n as u32), shared)?, call)
+    submit(queue, config(batch as u64, 1, kernels_pack::item_threads(n as u32), shared)?, call)
 }
 
 pub(super) fn plan(problem: &Problem, target: &Target, params: &Params) -> Result<Plan> {

@@ -12,7 +12,8 @@ use cuda_std::prelude::*;
 /// a NaN or an infinity, whose lower triangle becomes zero.
 ///
 /// # Lanes
-/// One block an item, of whole warps: a warp takes every k-th column, a lane every 32nd row.
+/// One block of whole warps an item ([`item_threads`](crate::item_threads)): a warp takes every k-th column, a lane every
+/// 32nd row, of which it reads eight before it uses them.
 ///
 /// # Shared memory
 /// A square of 32 by 33 scalars ([`lascl_shared_bytes`](crate::lascl_shared_bytes)); before it, a real number a warp.
@@ -28,7 +29,7 @@ use cuda_std::prelude::*;
 ///
 /// # Source
 /// LAPACK's `zlascl`, `zlansy`; in place of its quotient of two norms a power of two.
-#[kernel(T = [f32, f64, c32, c64], launch_bounds(256))]
+#[kernel(T = [f32, f64, c32, c64], launch_bounds(1024))]
 pub unsafe fn lascl<T: Scalar>(
     a: GlobalMut<T>,
     scale: GlobalMut<T::Real>,
@@ -120,19 +121,32 @@ impl<T: Scalar> Matrix<T> {
         column as usize * self.ld as usize + row as usize
     }
 
-    /// Calls `f` with place and value of this thread's elements of a triangle; those on the diagonal are real.
+    /// Calls `f` with place and value of this thread's elements of a triangle; those on the diagonal are real. Several are
+    /// read before the first call.
     #[inline(always)]
     fn for_each(&self, upper: bool, mut f: impl FnMut(usize, T)) {
+        const READ: usize = 8;
         let (lane, warps) = (thread::thread_idx_x() % 32, thread::block_dim_x() / 32);
         let mut column = thread::thread_idx_x() / 32;
         while column < self.n {
             let (from, to) = if upper { (0, column + 1) } else { (column, self.n) };
             let mut row = from + lane;
             while row < to {
-                let at = self.place(row, column);
-                let x = self.a.get(at);
-                f(at, if row == column { T::from_real(x.re()) } else { x });
-                row += 32;
+                let first = self.a.at(self.place(row, column));
+                let mut values = [T::ZERO; READ];
+                for i in 0..READ {
+                    if row + 32 * (i as u32) < to {
+                        values[i] = first.get(32 * i);
+                    }
+                }
+                for i in 0..READ {
+                    let at = row + 32 * i as u32;
+                    if at < to {
+                        let x = values[i];
+                        f(self.place(at, column), if at == column { T::from_real(x.re()) } else { x });
+                    }
+                }
+                row += 32 * READ as u32;
             }
             column += warps;
         }

@@ -6,6 +6,8 @@
 //! | [`lascl`], [`lascl_tridiagonal`](lascl::lascl_tridiagonal()) | scale in place, mark and replace bad items; and back |
 //! | [`syev_pack`] | copies the triangle read into packed, scaled matrices; marks and replaces bad items |
 //! | [`syev_unpack`] | brings values, vectors and statuses back in this library's conventions |
+// Index loops: an iterator by value would put a register array into local memory.
+#![allow(clippy::needless_range_loop)]
 
 pub mod lacp2;
 pub mod lascl;
@@ -22,13 +24,22 @@ pub static KERNELS: &[&cuda_std::launch::KernelInfo] = &[
     &syev_unpack::syev_unpack::KERNEL,
 ];
 
-/// Threads of the largest block of either kernel.
+/// Threads of the largest block of the kernels that say nothing else.
 pub const MAX_THREADS: u32 = 256;
 
 /// Threads of a block for matrices of order `n`: a warp holds a matrix of up
 /// to 8 by 8 in two steps.
 pub const fn threads(n: u32) -> u32 {
     if n <= 8 { 32 } else { MAX_THREADS }
+}
+
+/// Most threads of a block of [`lascl`] and [`syev_unpack`].
+pub const MAX_ITEM_THREADS: u32 = 1024;
+
+/// Threads of a block of [`lascl`] and [`syev_unpack`] where the batch may hold as few items as there are
+/// multiprocessors: what one block reads at a time must fill a multiprocessor's share of the memory.
+pub const fn item_threads(n: u32) -> u32 {
+    if n <= 128 { threads(n) } else { MAX_ITEM_THREADS }
 }
 
 /// Bytes of shared memory of a block of [`syev_pack`]: a real number a warp.

@@ -12,7 +12,8 @@ use cuda_std::prelude::*;
 /// `status`: as `syev_pack` left it; on return also the number of off-diagonals that did not converge.
 ///
 /// # Lanes
-/// One block an item, of whole warps; a warp takes every k-th column, a lane every 32nd row.
+/// One block of whole warps an item; a warp takes every k-th column, a lane every 32nd row, of which it reads four
+/// before it uses them.
 ///
 /// # Shared memory
 /// None.
@@ -29,7 +30,7 @@ use cuda_std::prelude::*;
 ///
 /// # Source
 /// Ours.
-#[kernel(T = [f32, f64, c32, c64], VECTORS = [true, false], launch_bounds(256))]
+#[kernel(T = [f32, f64, c32, c64], VECTORS = [true, false], launch_bounds(1024))]
 pub unsafe fn syev_unpack<T: Scalar, const VECTORS: bool>(
     packed: Global<T>,
     scale: Global<T::Real>,
@@ -96,11 +97,33 @@ fn copy_column<T: Scalar>(from: Global<T>, to: GlobalMut<T>, n: u32) {
     let turn = largest.turn();
     let mut row = lane;
     while row < n {
-        let x = from.get(row as usize).mul(turn);
-        // Real by construction, up to a rounding error that goes here.
-        to.set(row as usize, if row == largest.row { T::from_real(x.re()) } else { x });
-        row += 32;
+        let values = some(from, row, n);
+        for i in 0..READ {
+            let row = row + 32 * i as u32;
+            if row < n {
+                let x = values[i].mul(turn);
+                // Real by construction, up to a rounding error that goes here.
+                to.set(row as usize, if row == largest.row { T::from_real(x.re()) } else { x });
+            }
+        }
+        row += 32 * READ as u32;
     }
+}
+
+/// Rows of a column that a lane reads before it uses them.
+const READ: usize = 4;
+
+/// Row `row` and every 32nd after it; zero from `n` on.
+#[inline(always)]
+#[cfg_attr(not(target_os = "cuda"), track_caller)]
+fn some<T: Scalar>(from: Global<T>, row: u32, n: u32) -> [T; READ] {
+    let (from, mut values) = (from.at(row as usize), [T::ZERO; READ]);
+    for i in 0..READ {
+        if row + 32 * (i as u32) < n {
+            values[i] = from.get(32 * i);
+        }
+    }
+    values
 }
 
 /// A vector's component of largest modulus, the earliest of equals.
@@ -139,9 +162,14 @@ fn largest_component<T: Scalar>(from: Global<T>, n: u32) -> Largest<T> {
     let mut best = Largest { square: -<T::Real as Real>::ONE, row: n, value: T::ONE };
     let mut row = tile.rank();
     while row < n {
-        let value = from.get(row as usize);
-        best = best.or(Largest { square: value.abs_sq_add(zero), row, value });
-        row += 32;
+        let values = some(from, row, n);
+        for i in 0..READ {
+            let (row, value) = (row + 32 * i as u32, values[i]);
+            if row < n {
+                best = best.or(Largest { square: value.abs_sq_add(zero), row, value });
+            }
+        }
+        row += 32 * READ as u32;
     }
     let mut distance = 16;
     while distance > 0 {
