@@ -9,9 +9,9 @@ use crate::support::{self, random::Random};
 
 /// A panel that is not the last, in two sizes of block.
 pub fn panel(queue: &Queue) -> Vec<Outcome> {
-    let mut outcomes = reductions(queue, 45, Some("blocked:nb=20,warps=2"));
-    outcomes.extend(reductions(queue, 67, Some("blocked:nb=32,warps=4")));
-    outcomes.extend(reductions(queue, 36, Some("blocked:nb=16,warps=2,grid=2")));
+    let mut outcomes = reductions(queue, 45, Some("blocked:nb=20,warps=2,tail=0"));
+    outcomes.extend(reductions(queue, 67, Some("blocked:nb=32,warps=4,tail=0")));
+    outcomes.extend(reductions(queue, 36, Some("blocked:nb=16,warps=2,grid=2,tail=0")));
     outcomes.extend(super::syr2k::updates(queue));
     outcomes
 }

@@ -15,6 +15,9 @@ use batchlas_bench::Matrix;
 use batchlas_bench::random::Random;
 use reduced::{check, reduce};
 
+/// Nothing in registers, whatever the order is.
+const PANELS: Option<&str> = Some("blocked:tail=0");
+
 macro_rules! devices {
     ($($name:ident: $device:expr;)*) => { $(
         mod $name {
@@ -25,8 +28,10 @@ macro_rules! devices {
     (@types $device:expr, $($dtype:ident = $t:ty),*) => { $(
         mod $dtype {
             use super::*;
-            #[test] fn every_order() { super::super::every_order::<$t>($device); }
-            #[test] fn every_class() { super::super::every_class::<$t>($device); }
+            #[test] fn every_order() { super::super::every_order::<$t>($device, None); }
+            #[test] fn every_order_by_panels() { super::super::every_order::<$t>($device, PANELS); }
+            #[test] fn every_class() { super::super::every_class::<$t>($device, None); }
+            #[test] fn every_class_by_panels() { super::super::every_class::<$t>($device, PANELS); }
             #[test] fn a_bad_item_touches_no_other() { super::super::a_bad_item_touches_no_other::<$t>($device); }
             #[test] fn parameters() { super::super::parameters::<$t>($device); }
             #[test] fn staged_columns() { super::super::staged_columns::<$t>($device); }
@@ -48,21 +53,21 @@ fn orders(device: Device) -> &'static [usize] {
     }
 }
 
-fn every_order<T: Scalar>(device: Device) {
+fn every_order<T: Scalar>(device: Device, route: Option<&str>) {
     let Some(queue) = support::queue(device) else { return };
     for &n in orders(device) {
         let mut random = Random::new(n as u64);
         let items = [random.hermitian(n), random.hermitian(n)];
         for uplo in [Uplo::Lower, Uplo::Upper] {
             let what = format!("random n={n} {uplo}");
-            let reduced = reduce::<T>(&queue, &items, uplo, None);
+            let reduced = reduce::<T>(&queue, &items, uplo, route);
             assert_eq!(reduced.status, [0, 0], "{what}");
             check(&what, &items, &reduced);
         }
     }
 }
 
-fn every_class<T: Scalar>(device: Device) {
+fn every_class<T: Scalar>(device: Device, route: Option<&str>) {
     let Some(queue) = support::queue(device) else { return };
     let n = 34;
     let mut random = Random::new(7);
@@ -82,7 +87,7 @@ fn every_class<T: Scalar>(device: Device) {
     ];
     for (name, matrix) in classes {
         let items = [matrix];
-        let reduced = reduce::<T>(&queue, &items, Uplo::Lower, None);
+        let reduced = reduce::<T>(&queue, &items, Uplo::Lower, route);
         assert_eq!(reduced.status, [0], "{name}");
         check(name, &items, &reduced);
     }
@@ -95,9 +100,10 @@ fn a_bad_item_touches_no_other<T: Scalar>(device: Device) {
     let good = [random.hermitian(n), random.hermitian(n), random.hermitian(n)];
     let mut bad = [good[0].clone(), good[1].clone(), good[2].clone()];
     bad[1].set(n - 1, 4, f64::NAN, 0.0);
-    for uplo in [Uplo::Lower, Uplo::Upper] {
-        let reference = reduce::<T>(&queue, &good, uplo, None);
-        let reduced = reduce::<T>(&queue, &bad, uplo, None);
+    let runs = [(Uplo::Lower, None), (Uplo::Upper, None), (Uplo::Lower, PANELS), (Uplo::Upper, PANELS)];
+    for (uplo, route) in runs {
+        let reference = reduce::<T>(&queue, &good, uplo, route);
+        let reduced = reduce::<T>(&queue, &bad, uplo, route);
         assert_eq!(reduced.status, [0, -1, 0]);
         for item in [0, 2] {
             assert_eq!(reduced.bits_of(item), reference.bits_of(item), "item {item}");
@@ -111,13 +117,14 @@ fn parameters<T: Scalar>(device: Device) {
     let Some(queue) = support::queue(device) else { return };
     let items = [Random::new(5).hermitian(45)];
     for route in [
-        "blocked:nb=8,warps=2",
-        "blocked:nb=1,warps=1",
-        "blocked:nb=20,warps=8",
-        "blocked:warps=16",
-        "blocked:warps=1",
-        "blocked:grid=4",
-        "blocked:grid=2,nb=12,warps=2",
+        "blocked:nb=8,warps=2,tail=0",
+        "blocked:nb=1,warps=1,tail=0",
+        "blocked:nb=20,warps=8,tail=0",
+        "blocked:warps=16,tail=0",
+        "blocked:warps=1,tail=0",
+        "blocked:grid=4,tail=0",
+        "blocked:grid=2,nb=12,warps=2,tail=0",
+        "blocked:tail=128",
     ] {
         let reduced = reduce::<T>(&queue, &items, Uplo::Lower, Some(route));
         check(route, &items, &reduced);
@@ -134,7 +141,7 @@ fn staged_columns<T: Scalar>(device: Device) {
     let Some(queue) = support::queue(device) else { return };
     let items = [Random::new(6).hermitian(43)];
     let of = |staged: u32| {
-        let route = format!("blocked:nb=20,warps=4,staged={staged}");
+        let route = format!("blocked:nb=20,warps=4,staged={staged},tail=0");
         reduce::<T>(&queue, &items, Uplo::Lower, Some(&route)).bits_of(0)
     };
     let none = of(0);
@@ -147,7 +154,7 @@ fn position_in_a_batch<T: Scalar>(device: Device) {
     let Some(queue) = support::queue(device) else { return };
     let mut random = Random::new(11);
     let items: Vec<Matrix> = (0..3).map(|_| random.hermitian(37)).collect();
-    for (route, count) in [(None, 3), (Some("blocked:grid=2,warps=2"), 2)] {
+    for (route, count) in [(None, 3), (PANELS, 3), (Some("blocked:grid=2,warps=2,tail=0"), 2)] {
         let together = reduce::<T>(&queue, &items[..count], Uplo::Lower, route);
         for item in 0..count {
             let alone = reduce::<T>(&queue, &items[item..=item], Uplo::Lower, route);
@@ -162,9 +169,11 @@ fn larger_blocks() {
     let queue = Queue::simt(4);
     let n = 164;
     let items = [Random::new(9).hermitian(n)];
-    let reduced = reduce::<f32>(&queue, &items, Uplo::Lower, None);
-    assert_eq!(reduced.status, [0]);
-    check("larger blocks", &items, &reduced);
+    for route in [None, PANELS] {
+        let reduced = reduce::<f32>(&queue, &items, Uplo::Lower, route);
+        assert_eq!(reduced.status, [0]);
+        check("larger blocks", &items, &reduced);
+    }
 }
 
 /// Empty shapes, and shapes that do not fit.
