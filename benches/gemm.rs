@@ -24,5 +24,6 @@ fn main() {
         shift: Shift::Lapack,
         asked: routes::parse(Op::Gemm.operation(), "all").expect("families of gemm"),
         effort: Effort { rounds: 9, limit: Duration::from_millis(300) },
+        memory: None,
     });
 }

@@ -27,5 +27,6 @@ fn main() {
         shift: Shift::Lapack,
         asked: routes::parse(Op::Steqr.operation(), ROUTES).expect("families of steqr"),
         effort: Effort { rounds: 9, limit: Duration::from_secs(1) },
+        memory: None,
     });
 }

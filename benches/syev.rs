@@ -25,5 +25,6 @@ fn main() {
         shift: Shift::Lapack,
         asked: routes::parse(Op::Syev.operation(), "cta,vendor").expect("families of syev"),
         effort: Effort { rounds: 9, limit: Duration::from_secs(1) },
+        memory: None,
     });
 }
