@@ -173,7 +173,7 @@ mod tests {
         let queue = Queue::cpu();
         let cell = Cell { n: 4, ..Cell::default() };
         let asked = routes::parse(&syev::OPERATION, "cpu").unwrap();
-        let effort = Effort { rounds: 3, limit: Duration::from_millis(20) };
+        let effort = Effort { rounds: 3, limit: Duration::from_millis(20), once_from: None };
         let mut seen = vec![];
         let (range, from) = (Range::of(&queue).unwrap(), Provenance::of(&queue));
         let rows = search(&queue, &cell, &asked, &effort, &from, &range, |c| seen.push(c.batch)).unwrap();

@@ -34,6 +34,9 @@ use order::{Vendor, eligible, is_open};
 /// The route that takes what the table says.
 pub const AUTO: &str = "auto";
 
+/// An arm that takes so many times longer than the fastest comes last whatever the noise: one time tells, where times are long.
+pub const FAR: f64 = 2.0;
+
 /// A cell that is open is measured again with so many times the rounds and the time.
 const AGAIN: u32 = 4;
 
@@ -235,7 +238,7 @@ impl<'a> Tuner<'a> {
         if !is_open && !verify::ratios(&rows, vendor).first().is_some_and(is_slow) {
             return Ok(rows);
         }
-        measure(&Effort { rounds: effort.rounds * AGAIN as usize, limit: effort.limit * AGAIN })
+        measure(&Effort { rounds: effort.rounds * AGAIN as usize, limit: effort.limit * AGAIN, ..effort })
     }
 
     /// The arms of a cell: the candidates of the row in place, then those asked for, with the forms of groups. Of two
@@ -300,7 +303,7 @@ mod tests {
             batches: vec![64, 8],
             saturation: true,
             asked: routes::parse(Op::Syev.operation(), text).unwrap(),
-            effort: Effort { rounds: 3, limit: Duration::from_millis(5) },
+            effort: Effort { rounds: 3, limit: Duration::from_millis(5), once_from: Some(FAR) },
             memory: None,
             vendor: Vendor::Last,
             auto: false,

@@ -96,7 +96,7 @@ fn grid(args: &BenchArgs, device: Device) -> Result<Grid, Failure> {
         paddings: args.layout.clone(),
         shift: args.shift,
         asked: routes::parse(args.op.operation(), &args.routes).map_err(Failure::new)?,
-        effort: Effort { rounds: args.rounds as usize, limit: args.seconds },
+        effort: Effort { rounds: args.rounds as usize, limit: args.seconds, once_from: None },
         memory: args.memory,
     })
 }

@@ -10,7 +10,7 @@ use batchlas::routes::{self as library, Found};
 use batchlas::{Arch, Device, Jobz, Queue};
 use batchlas_bench::race::Effort;
 use batchlas_bench::tune::table::{self, Head};
-use batchlas_bench::tune::{Journal, Request, Tuner, verdicts, verify};
+use batchlas_bench::tune::{FAR, Journal, Request, Tuner, verdicts, verify};
 use batchlas_bench::{Cell, Op, Provenance, Row, Sides, routes};
 
 use super::bench::{check_jobz, check_types, open};
@@ -66,7 +66,7 @@ fn request(args: &TuneArgs) -> Result<Request, Failure> {
         batches: args.batch.sizes.clone(),
         saturation: args.batch.saturation,
         asked: routes::parse(args.op.operation(), &args.routes).map_err(Failure::new)?,
-        effort: Effort { rounds: args.rounds as usize, limit: args.seconds },
+        effort: Effort { rounds: args.rounds as usize, limit: args.seconds, once_from: Some(FAR) },
         memory: args.memory,
         vendor: args.vendor,
         auto: args.verify,
