@@ -451,11 +451,15 @@ pub(crate) fn check_room(bytes: u64, what: &str) -> Result<()> {
 /// Distinct items of a cell's input; the batch repeats them.
 pub(crate) const DISTINCT: usize = 4096;
 
+/// n^3 from which on one item is looked at, the last: on 16 cores a check takes half a second an item of n = 2048.
+const DEAR: usize = 2_000_000_000;
+
 /// Items of a batch whose results are looked at: at most 64, evenly spread, with the last one. Fewer where the
 /// check, of some n^3 multiply-adds an item, would take longer than the solve.
 pub(crate) fn looked_at(n: usize, batch: usize) -> Vec<usize> {
     let cube = (n * n * n).max(1);
-    let count = (100_000_000 / cube).clamp(2, 64).min(batch);
+    let least = if cube > DEAR { 1 } else { 2 };
+    let count = (100_000_000 / cube).clamp(least, 64).min(batch);
     (1..=count).map(|k| k * batch / count - 1).collect()
 }
 
@@ -562,6 +566,7 @@ mod tests {
         let many = looked_at(8, 16_384);
         assert_eq!((many.len(), many[0], many[63]), (64, 255, 16_383));
         assert_eq!(looked_at(1024, 100), [49, 99]);
+        assert_eq!(looked_at(2048, 16), [15]);
         assert_eq!(looked_at(8, 0), [] as [usize; 0]);
     }
 }

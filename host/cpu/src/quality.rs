@@ -46,7 +46,7 @@ pub fn relative_residual(n: usize, a: &Planes, v: &Planes, w: &[f64]) -> f64 {
             x.iter().enumerate().map(|(at, x)| -(w[first + at / n] * scale) * x).collect()
         };
         let (mut re, mut im) = (by_value(v_re), by_value(v_im));
-        let mut add = |to: &mut [f64], sign: f64, a: &[f64], v: &[f64]| {
+        let add = |to: &mut [f64], sign: f64, a: &[f64], v: &[f64]| {
             if !a.is_empty() && !v.is_empty() {
                 let (a, v) = (columns(a, n, n), columns(v, n, width));
                 let to = MatMut::from_column_major_slice_mut(to, n, width);
