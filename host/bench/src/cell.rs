@@ -289,6 +289,8 @@ impl Cell {
         let ld = n.saturating_add(if self.padding == Padding::Padded { 3 } else { 0 });
         let elements = match self.op {
             Op::Gemm => self.product_elements(),
+            // No matrix.
+            Op::Stebz => n.saturating_mul(4),
             _ => ld.saturating_mul(n).saturating_add(n).saturating_mul(3),
         };
         elements.saturating_mul(width).saturating_add(4).saturating_mul(self.batch as u64)

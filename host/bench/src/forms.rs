@@ -185,6 +185,58 @@ mod tests {
         assert_eq!(short, ["bisect", "cpu"]);
     }
 
+    /// Routes that are called the same launch the same blocks, and others do not.
+    #[cfg(feature = "simt")]
+    #[test]
+    fn what_is_the_same_is_what_the_executor_launched() {
+        use batchlas::linalg::{
+            EighOptions, EighTridiagonalOptions, Method, eigh_tridiagonal_with, eigh_with,
+        };
+        use batchlas::routes::Pin;
+        use batchlas::{Batch, Queue};
+        let queue = Queue::simt(1);
+        let target = Target::of(&queue);
+        let launched = |op: Op, n: usize, route: &str| -> Vec<(&'static str, u32, u32)> {
+            let pin = Some(Pin::parse(op.operation(), route).unwrap());
+            if op == Op::Syev {
+                let a: Batch<f32> = Batch::from_fn(n, n, 1, |_, i, j| 1.0 / (1 + i + j) as f32);
+                let options = EighOptions { jobz: Jobz::N, route: pin, ..EighOptions::default() };
+                eigh_with(&queue, &a, &options).unwrap();
+            } else {
+                let d: Vec<f32> = (0..n).map(|k| (k % 7) as f32).collect();
+                let options = EighTridiagonalOptions { method: Method::Dc, route: pin, ..Default::default() };
+                eigh_tridiagonal_with(&queue, &d, &vec![1.0; n - 1], n, &options).unwrap();
+            }
+            let shape = |l: batchlas::LaunchRecord| (l.entry, l.config.grid, l.config.block);
+            queue.take_launches().into_iter().map(shape).collect()
+        };
+        for (op, n, jobz, routes) in [
+            (
+                Op::Syev,
+                40,
+                Jobz::N,
+                &["blocked", "blocked:tail=64", "blocked:warps=2", "blocked:nb=8", "blocked:tail=0"][..],
+            ),
+            (
+                Op::Syev,
+                130,
+                Jobz::N,
+                &["blocked:tail=64", "blocked:tail=64,nb=16", "blocked:tail=64,warps=4", "blocked:tail=128"],
+            ),
+            (Op::Stedc, 60, Jobz::V, &["levels", "levels:rows=2", "levels:rows=4"]),
+            (Op::Stedc, 70, Jobz::V, &["levels", "levels:rows=2", "levels:rows=4"]),
+        ] {
+            let cell = Cell { op, n, jobz, ..Cell::default() };
+            let of = |route: &&str| {
+                (kernels(&cell, &cell.reached(&target, route).unwrap()), launched(op, n, route))
+            };
+            let all: Vec<_> = routes.iter().map(of).collect();
+            for (x, y) in all.iter().flat_map(|x| all.iter().map(move |y| (x, y))) {
+                assert_eq!(x.0 == y.0, x.1 == y.1, "{op} n={n}: {x:?} {y:?}");
+            }
+        }
+    }
+
     #[test]
     fn a_named_family_is_itself_alone() {
         let cell = Cell { n: 300, ..Cell::default() };
