@@ -23,6 +23,7 @@ fn main() {
         paddings: vec![Padding::Packed],
         shift: Shift::Lapack,
         asked: routes::parse(Op::Gemm.operation(), "all").expect("families of gemm"),
-        effort: Effort { rounds: 9, limit: Duration::from_millis(300) },
+        effort: Effort { rounds: 9, limit: Duration::from_millis(300), once_from: None },
+        memory: None,
     });
 }

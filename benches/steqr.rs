@@ -26,6 +26,7 @@ fn main() {
         paddings: vec![Padding::Packed],
         shift: Shift::Lapack,
         asked: routes::parse(Op::Steqr.operation(), ROUTES).expect("families of steqr"),
-        effort: Effort { rounds: 9, limit: Duration::from_secs(1) },
+        effort: Effort { rounds: 9, limit: Duration::from_secs(1), once_from: None },
+        memory: None,
     });
 }

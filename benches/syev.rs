@@ -24,6 +24,7 @@ fn main() {
         paddings: vec![Padding::Packed],
         shift: Shift::Lapack,
         asked: routes::parse(Op::Syev.operation(), "cta,vendor").expect("families of syev"),
-        effort: Effort { rounds: 9, limit: Duration::from_secs(1) },
+        effort: Effort { rounds: 9, limit: Duration::from_secs(1), once_from: None },
+        memory: None,
     });
 }

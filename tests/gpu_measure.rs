@@ -23,7 +23,7 @@ const BATCH: usize = 100_000;
 fn rows(queue: &Queue, batch: usize) -> Vec<Row> {
     let cell = Cell { dtype: Dtype::F64, n: 16, batch, ..Cell::default() };
     let asked = routes::parse(Op::Syev.operation(), "cta,cta_fused").unwrap();
-    let effort = Effort { rounds: 31, limit: Duration::from_secs(5) };
+    let effort = Effort { rounds: 31, limit: Duration::from_secs(5), once_from: None };
     let rows = cell.measure(queue, &asked, &effort, &Provenance::of(queue)).unwrap();
     rows.into_iter().map(|row| Row { batch: BATCH, ..row }).collect()
 }

@@ -1,14 +1,18 @@
 //! A cell of a grid: one problem, and the arms that solve it.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::fmt;
 use std::str::FromStr;
 
+use batchlas::check::{self, Quality};
 use batchlas::error::{Error, Result};
 use batchlas::ops::steqr::Shift;
 use batchlas::ops::{Target, gemm, stebz, stedc, steqr, syev};
-use batchlas::routes::{Operation, Pin, ShapeKey};
+use batchlas::routes::{Operation, Params, Pin, ShapeKey};
 use batchlas::{Batch, Complex, Device, DeviceBatch, Dtype, Jobz, Layout, Queue, Scalar, Uplo};
 
+use crate::hash;
 use crate::provenance::Provenance;
 use crate::race::{Effort, Entry, Outcome, race};
 use crate::routes::Asked;
@@ -148,6 +152,23 @@ impl FromStr for Sides {
     }
 }
 
+/// A family with every parameter that a plan fixes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Reached {
+    /// Its name.
+    pub family: &'static str,
+    /// Its parameters.
+    pub params: Params,
+}
+
+/// As routes are written.
+impl fmt::Display for Reached {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Reached { family, params } = self;
+        if params.is_empty() { f.write_str(family) } else { write!(f, "{family}:{params}") }
+    }
+}
+
 /// One problem.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Cell {
@@ -230,7 +251,7 @@ impl Cell {
     ///
     /// # Errors
     /// [`Error::Route`] where it cannot run the cell or is none, and malformed settings of the environment.
-    pub fn reached(&self, target: &Target, route: &str) -> Result<String> {
+    pub fn reached(&self, target: &Target, route: &str) -> Result<Reached> {
         let Cell { dtype, n, batch, jobz, shift, .. } = *self;
         let pin = Pin::parse(self.op.operation(), route)?;
         let (family, params) = match self.op {
@@ -259,7 +280,7 @@ impl Cell {
                 (plan.family, plan.params)
             }
         };
-        Ok(if params.is_empty() { family.to_owned() } else { format!("{family}:{params}") })
+        Ok(Reached { family, params })
     }
 
     /// Bytes of device memory that the arrays of a cell take, and a workspace as large for the vendor.
@@ -430,12 +451,48 @@ pub(crate) fn check_room(bytes: u64, what: &str) -> Result<()> {
 /// Distinct items of a cell's input; the batch repeats them.
 pub(crate) const DISTINCT: usize = 4096;
 
+/// n^3 from which on one item is looked at, the last: on 16 cores a check takes half a second an item of n = 2048.
+const DEAR: usize = 2_000_000_000;
+
 /// Items of a batch whose results are looked at: at most 64, evenly spread, with the last one. Fewer where the
 /// check, of some n^3 multiply-adds an item, would take longer than the solve.
 pub(crate) fn looked_at(n: usize, batch: usize) -> Vec<usize> {
     let cube = (n * n * n).max(1);
-    let count = (100_000_000 / cube).clamp(2, 64).min(batch);
+    let least = if cube > DEAR { 1 } else { 2 };
+    let count = (100_000_000 / cube).clamp(least, 64).min(batch);
     (1..=count).map(|k| k * batch / count - 1).collect()
+}
+
+/// Elements of the distinct items of an input of matrices, at most: larger ones take longer to make than to solve.
+pub(crate) const NUMBERS: usize = 1 << 22;
+
+/// How many matrices of so many elements a batch repeats. An odd number: the items looked at are often all odd.
+pub(crate) fn distinct(elements: usize, batch: usize) -> usize {
+    let most = (NUMBERS / elements.max(1)).max(2) | 1;
+    batch.min(DISTINCT).min(most)
+}
+
+/// Measures of results that were looked at before, by their bits. An arm that repeats itself, and forms that differ in
+/// nothing but speed, cost a hash in place of some n^3 operations an item.
+#[derive(Default)]
+pub(crate) struct Seen(RefCell<HashMap<String, Quality>>);
+
+impl Seen {
+    /// As [`check::quality_of`] of the lower triangles of `a`, which is the same for all calls.
+    pub(crate) fn quality<T: Scalar>(
+        &self,
+        a: &Batch<T>,
+        values: &[T::Real],
+        vectors: &Batch<T>,
+    ) -> Result<Quality> {
+        let bits = hash::of_bytes(&[bytemuck::cast_slice(values), bytemuck::cast_slice(vectors.as_slice())]);
+        if let Some(quality) = self.0.borrow().get(&bits) {
+            return Ok(*quality);
+        }
+        let quality = check::quality_of(a, Uplo::Lower, values, vectors)?;
+        self.0.borrow_mut().insert(bits, quality);
+        Ok(quality)
+    }
 }
 
 /// A few elements over and over, `len` in all.
@@ -481,12 +538,35 @@ mod tests {
     }
 
     #[test]
+    fn large_matrices_are_few_and_odd_in_number() {
+        assert_eq!([distinct(64, 16_384), distinct(64, 10)], [4096, 10]);
+        assert_eq!([distinct(1024 * 1024, 64), distinct(2048 * 2048, 16), distinct(1 << 40, 16)], [5, 3, 3]);
+        assert_eq!(distinct(0, 5), 5);
+    }
+
+    #[test]
+    fn a_result_with_other_bits_is_looked_at_again() {
+        let a = Batch::from_fn(2, 2, 1, |_, i, j| if i == j { 1.0 + i as f64 } else { 0.0 });
+        let vectors = |x: f64| Batch::from_fn(2, 2, 1, |_, i, j| if i == j { x } else { 0.0 });
+        let seen = Seen::default();
+        let of = |values: &[f64], x| {
+            let found = seen.quality(&a, values, &vectors(x)).unwrap();
+            assert_eq!(found, check::quality_of(&a, Uplo::Lower, values, &vectors(x)).unwrap());
+            found
+        };
+        assert_eq!(of(&[1.0, 2.0], 1.0), of(&[1.0, 2.0], 1.0));
+        assert!(of(&[1.0, 2.5], 1.0).max_residual > 1e6 && of(&[1.0, 2.0], 1.1).max_orthogonality > 1e6);
+        assert_eq!(seen.0.borrow().len(), 3);
+    }
+
+    #[test]
     fn items_looked_at_are_spread_and_hold_the_last() {
         assert_eq!(looked_at(8, 1), [0]);
         assert_eq!(looked_at(8, 3), [0, 1, 2]);
         let many = looked_at(8, 16_384);
         assert_eq!((many.len(), many[0], many[63]), (64, 255, 16_383));
         assert_eq!(looked_at(1024, 100), [49, 99]);
+        assert_eq!(looked_at(2048, 16), [15]);
         assert_eq!(looked_at(8, 0), [] as [usize; 0]);
     }
 }

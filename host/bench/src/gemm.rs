@@ -11,7 +11,7 @@ use batchlas::{Batch, DeviceBatch, Layout, Queue, Real, Result, Scalar};
 use faer::fx128;
 use rayon::prelude::*;
 
-use crate::cell::{self, Cell, DISTINCT, Padding, looked_at, repeated, seed};
+use crate::cell::{self, Cell, Padding, distinct, looked_at, repeated, seed};
 use crate::race::{Contender, Entry, Measured, limit};
 use crate::random::Random;
 
@@ -27,9 +27,6 @@ pub(crate) struct Field<T: Scalar> {
     right: Batch<T>,
 }
 
-/// Random numbers of one factor at most; larger batches repeat them.
-const NUMBERS: usize = 1 << 22;
-
 /// Elements of C that are looked at, of an item.
 const ELEMENTS: usize = 64;
 
@@ -43,7 +40,7 @@ impl<T: Scalar> Field<T> {
         let items = looked_at(m.max(n).max(k), batch);
         let mut factor = |(rows, cols): (usize, usize)| -> Result<(DeviceBatch<T>, Batch<T>)> {
             let item = rows * cols;
-            let distinct = batch.min(DISTINCT).min((NUMBERS / item.max(1)).max(1));
+            let distinct = distinct(item, batch);
             let numbers: Vec<T> =
                 (0..distinct * item).map(|_| T::from_f64(random.symmetric(), random.symmetric())).collect();
             let sample = Batch::from_fn(rows, cols, items.len(), |at, i, j| {

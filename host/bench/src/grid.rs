@@ -1,9 +1,11 @@
 //! Grids of cells, and lists and ranges of sizes: `4,8,16`, `1..32`, `4..32:4`, `64..4096*2`.
 
+use batchlas::ops::Target;
 use batchlas::ops::steqr::Shift;
 use batchlas::{Dtype, Error, Jobz, Queue, Result};
 
 use crate::cell::{Cell, Op, Padding, Sides};
+use crate::forms::{self, Breadth};
 use crate::provenance::Provenance;
 use crate::race::Effort;
 use crate::routes::Asked;
@@ -50,6 +52,8 @@ pub struct Grid {
     pub asked: Vec<Asked>,
     /// How long to measure each cell.
     pub effort: Effort,
+    /// The most bytes of a cell that a search for saturation goes to; `None`: as [`saturation::Range::of_cell`] has it.
+    pub memory: Option<u64>,
 }
 
 impl Grid {
@@ -96,12 +100,13 @@ impl Grid {
     ) -> Result<Vec<Row>> {
         let measured = match self.batches {
             Batches::Auto => {
-                let range = saturation::Range::of(queue)?.of_cell(cell);
+                let range = saturation::Range::of(queue)?.of_cell(cell, self.memory);
                 saturation::search(queue, cell, &self.asked, &self.effort, provenance, &range, &mut step)
             }
             Batches::List(_) => {
                 step(cell);
-                cell.measure(queue, &self.asked, &self.effort, provenance)
+                let arms = forms::arms(cell, &Target::of(queue), &self.asked, Breadth::Short);
+                cell.measure(queue, &arms, &self.effort, provenance)
             }
         };
         match measured {

@@ -6,6 +6,7 @@ pub mod accuracy;
 pub mod cell;
 pub mod classes;
 pub mod compare;
+pub mod forms;
 pub mod grid;
 pub mod precise;
 pub mod program;

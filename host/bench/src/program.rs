@@ -89,6 +89,7 @@ mod tests {
             shift: Shift::Lapack,
             asked: routes::parse(Op::Steqr.operation(), "all").unwrap(),
             effort: Effort::default(),
+            memory: None,
         };
         for (name, value) in [
             ("--dtype", "f32,f64"),

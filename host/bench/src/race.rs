@@ -70,11 +70,13 @@ pub struct Effort {
     pub rounds: usize,
     /// No new round begins after this time, but three are always made.
     pub limit: Duration,
+    /// Where three rounds take longer than the limit, an arm that takes so many times longer than the fastest is timed once.
+    pub once_from: Option<f64>,
 }
 
 impl Default for Effort {
     fn default() -> Self {
-        Effort { rounds: 15, limit: Duration::from_secs(1) }
+        Effort { rounds: 15, limit: Duration::from_secs(1), once_from: None }
     }
 }
 
@@ -89,24 +91,56 @@ pub enum Outcome {
     Refused(String),
 }
 
-/// Runs every arm once and looks at its results; lets those that are right take turns; looks at their results again.
+/// Runs every arm once and looks at its results; lets those that are right take turns; looks at their results again. Those
+/// that are [far behind](Effort::once_from) have the time of a second run, whose results are looked at too.
 ///
 /// # Errors
 /// A fault of an arm that was right at first.
 pub fn race(queue: &Queue, entries: &mut [Entry<'_>], effort: &Effort) -> batchlas::Result<Vec<Outcome>> {
     let mut outcomes: Vec<Outcome> = entries.iter_mut().map(|entry| look(queue, entry)).collect();
-    let right = |outcome: &Outcome| !matches!(outcome, Outcome::Refused(_));
-    let runners = entries.iter_mut().zip(&outcomes).filter(|(_, o)| right(o));
+    if let Some(factor) = effort.once_from {
+        // The first run loaded kernels.
+        for (entry, outcome) in entries.iter_mut().zip(&mut outcomes).filter(|(_, o)| is_right(o)) {
+            *outcome = look(queue, entry);
+        }
+        forget_near(&mut outcomes, factor, effort.limit);
+    }
+    let is_once =
+        |outcome: &Outcome| matches!(outcome, Outcome::Timed(times, _) if !times.samples.is_empty());
+    let takes_turns = |o: &Outcome| is_right(o) && !(effort.once_from.is_some() && is_once(o));
+    let taking_turns: Vec<bool> = outcomes.iter().map(takes_turns).collect();
+    let runners = entries.iter_mut().zip(&taking_turns).filter(|(_, turn)| **turn);
     let mut arms: Vec<&mut dyn Arm> = runners.map(|(e, _)| &mut *e.contender as &mut dyn Arm).collect();
     let times = interleaved(queue, &mut arms, effort.rounds, effort.limit)?;
-    let runners = entries.iter_mut().zip(&mut outcomes).filter(|(_, o)| right(o));
-    for ((entry, outcome), times) in runners.zip(times) {
+    let runners = entries.iter_mut().zip(&mut outcomes).zip(&taking_turns).filter(|(_, turn)| **turn);
+    for (((entry, outcome), _), times) in runners.zip(times) {
         *outcome = match look(queue, entry) {
             Outcome::Timed(_, measured) => Outcome::Timed(times, measured),
             wrong => wrong,
         };
     }
     Ok(outcomes)
+}
+
+fn is_right(outcome: &Outcome) -> bool {
+    !matches!(outcome, Outcome::Refused(_))
+}
+
+/// Takes the one time from all arms but those that are slower than the fastest by `factor`; from all of them where three
+/// rounds fit the limit.
+fn forget_near(outcomes: &mut [Outcome], factor: f64, limit: Duration) {
+    let mut times: Vec<&mut Times> = outcomes
+        .iter_mut()
+        .filter_map(|outcome| match outcome {
+            Outcome::Timed(times, _) => Some(times),
+            _ => None,
+        })
+        .collect();
+    let round: f64 = times.iter().map(|times| times.median()).sum();
+    let fastest = times.iter().map(|times| times.median()).fold(f64::INFINITY, f64::min);
+    let is_short = 3.0 * round <= limit.as_secs_f64();
+    let near = times.iter_mut().filter(|times| is_short || times.median() <= factor * fastest);
+    near.for_each(|times| times.samples.clear());
 }
 
 /// Runs every arm once under the executor and takes what it counted.
@@ -138,19 +172,23 @@ fn total(launches: &[batchlas::LaunchRecord]) -> Counters {
     sum
 }
 
-/// One run and what it left: without times yet, or a refusal.
+/// One run, its time and what it left, or a refusal.
 fn look(queue: &Queue, entry: &mut Entry<'_>) -> Outcome {
     let mut run = || {
         entry.contender.prepare(queue)?;
-        entry.contender.run(queue)?;
         queue.synchronize()?;
-        entry.contender.measured(queue)
+        let before = queue.record()?;
+        entry.contender.run(queue)?;
+        let after = queue.record()?;
+        after.wait()?;
+        queue.synchronize()?;
+        Ok((after.since(&before)?.as_secs_f64(), entry.contender.measured(queue)?))
     };
     match run() {
-        Err(fault) => Outcome::Refused(fault.to_string()),
-        Ok(measured) => match measured.fault(entry.limit) {
+        Err::<_, batchlas::Error>(fault) => Outcome::Refused(fault.to_string()),
+        Ok((seconds, measured)) => match measured.fault(entry.limit) {
             Some(reason) => Outcome::Refused(reason),
-            None => Outcome::Timed(Times { samples: vec![] }, measured),
+            None => Outcome::Timed(Times { samples: vec![seconds] }, measured),
         },
     }
 }
@@ -208,6 +246,30 @@ mod tests {
                 "{outcome:?}"
             );
         }
+    }
+
+    #[test]
+    fn an_arm_far_behind_is_timed_once_where_rounds_are_long() {
+        let outcome = |seconds: f64| Outcome::Timed(Times { samples: vec![seconds] }, Measured::default());
+        let counts = |limit: u64| -> Vec<usize> {
+            let mut outcomes =
+                vec![outcome(1.0), outcome(1.9), outcome(2.1), Outcome::Refused("wrong".into())];
+            forget_near(&mut outcomes, 2.0, Duration::from_secs(limit));
+            let timed = outcomes.iter().filter_map(|o| match o {
+                Outcome::Timed(times, _) => Some(times.samples.len()),
+                _ => None,
+            });
+            timed.collect()
+        };
+        assert_eq!(counts(10), [0, 0, 1]);
+        assert_eq!(counts(16), [0, 0, 0], "three rounds fit");
+        let effort = Effort { rounds: 4, limit: Duration::ZERO, once_from: Some(1e9) };
+        let bad = Measured { failed: 1, ..Measured::default() };
+        // The second is right at the first look alone.
+        let mut entries = [entry(usize::MAX, bad), entry(2, bad)];
+        let outcomes = race(&Queue::cpu(), &mut entries, &effort).unwrap();
+        assert!(matches!(&outcomes[0], Outcome::Timed(times, _) if times.samples.len() == 3), "{outcomes:?}");
+        assert!(matches!(&outcomes[1], Outcome::Refused(_)), "{outcomes:?}");
     }
 
     #[test]

@@ -1,10 +1,14 @@
 //! Eigenvalues in higher precision: of single precision in double, of double precision in 106 bits.
 
+use std::collections::BTreeMap;
+use std::sync::{Mutex, PoisonError};
+
 use batchlas::linalg::{EighOptions, EighTridiagonalOptions, eigh_tridiagonal_with, eigh_with};
 use batchlas::{Batch, Complex, Dtype, Jobz, Queue, Real, Result, Scalar, Uplo};
 use faer::fx128;
 use rayon::prelude::*;
 
+use crate::hash;
 use crate::quad;
 
 /// Eigenvalues by the CPU family in double precision, ascending, item after item; the lower triangle is read.
@@ -24,6 +28,35 @@ pub fn in_double<T: Scalar>(a: &Batch<T>) -> Result<Vec<f64>> {
     }
     let wide = Batch::from_fn(n, n, batch, |item, i, j| part(item, i, j).0);
     Ok(eigh_with(&Queue::cpu(), &wide, &options)?.values)
+}
+
+/// The order from which on [`remembered`] keeps what it found: a solve takes as long as the check that needs it, and the
+/// cells of an order have items in common.
+const DEAR: usize = 256;
+
+/// Eigenvalues of large matrices by a hash of their elements.
+static KNOWN: Mutex<BTreeMap<String, Vec<f64>>> = Mutex::new(BTreeMap::new());
+
+/// As [`in_double`]; a large matrix is solved once in a program's life.
+///
+/// # Errors
+/// Those of [`in_double`].
+pub(crate) fn remembered<T: Scalar>(a: &Batch<T>) -> Result<Vec<f64>> {
+    let n = a.rows();
+    if n < DEAR {
+        return in_double(a);
+    }
+    let items = a.as_slice().chunks(n * n);
+    let keys: Vec<String> = items
+        .map(|item| format!("{} {n} {}", T::DTYPE, hash::of_bytes(&[bytemuck::cast_slice(item)])))
+        .collect();
+    let mut known = KNOWN.lock().unwrap_or_else(PoisonError::into_inner);
+    let mut new: Vec<usize> = (0..keys.len()).filter(|at| !known.contains_key(&keys[*at])).collect();
+    new.sort_by_key(|at| &keys[*at]);
+    new.dedup_by_key(|at| &keys[*at]);
+    let values = in_double(&Batch::from_fn(n, n, new.len(), |at, i, j| a.get(new[at], i, j)))?;
+    known.extend(new.iter().map(|at| keys[*at].clone()).zip(values.chunks(n).map(<[f64]>::to_vec)));
+    Ok(keys.iter().flat_map(|key| known[key].iter().copied()).collect())
 }
 
 /// As [`in_double`], of tridiagonal matrices.
@@ -130,6 +163,21 @@ mod tests {
             let error = error(Dtype::F64, &double, &exact).unwrap();
             assert!(error <= 10.0, "{name}: {error} {double:?} {exact:?}");
         }
+    }
+
+    #[test]
+    fn large_items_are_remembered_each_for_itself() {
+        let mut random = Random::new(9);
+        let [x, y] = [random.hermitian(DEAR), random.hermitian(DEAR)];
+        let of = |items: &[&crate::Matrix]| -> Batch<f32> {
+            crate::syev::rounded(&items.iter().map(|m| (*m).clone()).collect::<Vec<_>>())
+        };
+        let both = in_double(&of(&[&x, &y])).unwrap();
+        assert_eq!(
+            remembered(&of(&[&y, &x, &y])).unwrap(),
+            [&both[DEAR..], &both[..DEAR], &both[DEAR..]].concat()
+        );
+        assert_eq!(remembered(&of(&[&x, &y])).unwrap(), both);
     }
 
     #[test]

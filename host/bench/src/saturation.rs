@@ -1,8 +1,10 @@
 //! The batch from which on a device is full.
 
+use batchlas::ops::Target;
 use batchlas::{Device, Error, Queue, Result};
 
 use crate::cell::{Cell, Op};
+use crate::forms::{self, Breadth};
 use crate::provenance::Provenance;
 use crate::race::Effort;
 use crate::routes::Asked;
@@ -48,12 +50,24 @@ impl Range {
 }
 
 impl Range {
-    /// Begins with fewer items where those of a product are so large that few fill the device.
-    pub fn of_cell(self, cell: &Cell) -> Self {
-        let first = (LARGE / Cell { batch: 1, ..*cell }.bytes().max(1)).clamp(1, self.first as u64) as usize;
-        if cell.op == Op::Gemm { Range { first, ..self } } else { self }
+    /// For products: begins with fewer items where they are so large that few fill the device, and ends at [`PRODUCTS`].
+    /// Whatever is said of `memory` wins.
+    pub fn of_cell(self, cell: &Cell, memory: Option<u64>) -> Self {
+        let range = match cell.op {
+            Op::Gemm => {
+                let item = Cell { batch: 1, ..*cell }.bytes().max(1);
+                let first = (LARGE / item).clamp(1, self.first as u64) as usize;
+                Range { first, room: self.room.min(PRODUCTS), ..self }
+            }
+            _ => self,
+        };
+        Range { room: memory.unwrap_or(range.room), ..range }
     }
 }
+
+/// Bytes of the largest batch of products that a search looks at: a hundred times what a GPU's caches hold. Beyond, four times
+/// more items take four times longer, and the input of one cell takes seconds to make and to upload.
+pub const PRODUCTS: u64 = 4 << 30;
 
 /// Bytes of a batch of products that leaves a GPU idle no more than a few blocks.
 const LARGE: u64 = 1 << 26;
@@ -91,7 +105,8 @@ pub fn search(
             break;
         }
         step(&cell);
-        match cell.measure(queue, asked, &effort, provenance) {
+        let arms = forms::arms(&cell, &Target::of(queue), asked, Breadth::Short);
+        match cell.measure(queue, &arms, &effort, provenance) {
             Err(Error::OutOfMemory { .. }) if !rows.is_empty() => break,
             other => rows.extend(other?),
         }
@@ -140,11 +155,25 @@ mod tests {
     }
 
     #[test]
+    fn a_search_of_products_is_short_unless_told_otherwise() {
+        let whole = Range { first: 256, last: 1 << 22, room: 100 << 30 };
+        let product = Cell { op: Op::Gemm, n: 2048, ..Cell::default() };
+        let range = whole.of_cell(&product, None);
+        assert_eq!((range.first, range.room), (1, PRODUCTS));
+        assert_eq!(whole.of_cell(&product, Some(50 << 30)).room, 50 << 30);
+        let small = Range { room: 1 << 20, ..whole };
+        assert_eq!(small.of_cell(&product, None).room, 1 << 20);
+        let syev = Cell { n: 2048, ..Cell::default() };
+        assert_eq!(whole.of_cell(&syev, None), whole);
+        assert_eq!(whole.of_cell(&syev, Some(1 << 30)).room, 1 << 30);
+    }
+
+    #[test]
     fn a_search_ends_at_the_knee_or_at_the_last_batch() {
         let queue = Queue::cpu();
         let cell = Cell { n: 4, ..Cell::default() };
         let asked = routes::parse(&syev::OPERATION, "cpu").unwrap();
-        let effort = Effort { rounds: 3, limit: Duration::from_millis(20) };
+        let effort = Effort { rounds: 3, limit: Duration::from_millis(20), once_from: None };
         let mut seen = vec![];
         let (range, from) = (Range::of(&queue).unwrap(), Provenance::of(&queue));
         let rows = search(&queue, &cell, &asked, &effort, &from, &range, |c| seen.push(c.batch)).unwrap();

@@ -2,13 +2,12 @@
 
 use std::cell::RefCell;
 
-use batchlas::check;
 use batchlas::measure::Arm;
 use batchlas::ops::{Target, stebz, stedc, steqr};
 use batchlas::routes::{Candidate, Kind, Pin};
-use batchlas::{Batch, DeviceBatch, DeviceBuffer, Dtype, Jobz, Queue, Real, Result, Uplo};
+use batchlas::{Batch, DeviceBatch, DeviceBuffer, Dtype, Jobz, Queue, Real, Result};
 
-use crate::cell::{self, Cell, DISTINCT, Op, looked_at, repeated, seed};
+use crate::cell::{self, Cell, DISTINCT, Op, Seen, looked_at, repeated, seed};
 use crate::classes::tridiagonal::{self, Tridiagonal};
 use crate::race::{Contender, Entry, Measured, limit};
 use crate::random::Random;
@@ -24,6 +23,7 @@ pub(crate) struct Field<T: Real> {
     items: Vec<usize>,
     sample: Batch<T>,
     exact: Vec<f64>,
+    seen: Seen,
 }
 
 struct Work<T> {
@@ -54,7 +54,7 @@ impl<T: Real> Field<T> {
             q: (jobz == Jobz::V).then(vectors).transpose()?,
             status: queue.alloc(batch)?,
         });
-        Ok(Field { cell: *cell, diagonals, couplings, work, items, sample, exact })
+        Ok(Field { cell: *cell, diagonals, couplings, work, items, sample, exact, seen: Seen::default() })
     }
 }
 
@@ -165,7 +165,7 @@ impl<T: Real> Contender for Route<'_, T> {
             return Ok(Measured { failed, value_error, ..Measured::default() });
         };
         let vectors = cell::items_of(queue, q, &field.items)?;
-        let quality = check::quality_of(&field.sample, Uplo::Lower, &values, &vectors)?;
+        let quality = field.seen.quality(&field.sample, &values, &vectors)?;
         Ok(Measured {
             failed,
             residual: Some(quality.max_residual),

@@ -2,14 +2,13 @@
 
 use std::cell::RefCell;
 
-use batchlas::check;
 use batchlas::measure::Arm;
 use batchlas::ops::Target;
 use batchlas::ops::syev::{Decided, Problem};
 use batchlas::routes::{Kind, Pin};
 use batchlas::{Batch, DeviceBatch, DeviceBuffer, Jobz, Queue, Result, Scalar, Uplo};
 
-use crate::cell::{self, Cell, DISTINCT, looked_at, repeated, seed};
+use crate::cell::{self, Cell, Seen, distinct, looked_at, repeated, seed};
 use crate::matrix::Matrix;
 use crate::race::{Contender, Entry, Measured, limit};
 use crate::random::Random;
@@ -25,6 +24,7 @@ pub(crate) struct Field<T: Scalar> {
     items: Vec<usize>,
     sample: Batch<T>,
     exact: Vec<f64>,
+    seen: Seen,
 }
 
 struct Work<T: Scalar> {
@@ -38,21 +38,21 @@ impl<T: Scalar> Field<T> {
         let Cell { n, batch, .. } = *cell;
         let layout = cell.padding.layout(n, batch)?;
         let mut random = Random::new(seed(n));
-        let kinds: Vec<Matrix> = (0..batch.min(DISTINCT)).map(|_| random.hermitian(n)).collect();
-        let distinct: Batch<T> = rounded(&kinds);
-        let whole = Batch::from_col_major(repeated(distinct.as_slice(), n * n * batch), n, n, batch)?;
+        let kinds: Vec<Matrix> = (0..distinct(n * n, batch)).map(|_| random.hermitian(n)).collect();
+        let few: Batch<T> = rounded(&kinds);
+        drop(kinds);
+        let whole = Batch::from_col_major(repeated(few.as_slice(), n * n * batch), n, n, batch)?;
         let pristine = DeviceBatch::upload_as(queue, &whole, layout)?.into_buffer();
         drop(whole);
         let items = looked_at(n, batch);
-        let sample =
-            Batch::from_fn(n, n, items.len(), |k, i, j| distinct.get(items[k] % distinct.batch(), i, j));
-        let exact = reference::in_double(&sample)?;
+        let sample = Batch::from_fn(n, n, items.len(), |k, i, j| few.get(items[k] % few.batch(), i, j));
+        let exact = reference::remembered(&sample)?;
         let work = RefCell::new(Work {
             a: DeviceBatch::alloc(queue, layout)?,
             w: queue.alloc(n * batch)?,
             status: queue.alloc(batch)?,
         });
-        Ok(Field { cell: *cell, pristine, work, items, sample, exact })
+        Ok(Field { cell: *cell, pristine, work, items, sample, exact, seen: Seen::default() })
     }
 }
 
@@ -110,7 +110,7 @@ impl<T: Scalar> Contender for Route<'_, T> {
             return Ok(Measured { failed, value_error, ..Measured::default() });
         }
         let vectors = cell::items_of(queue, &work.a, &field.items)?;
-        let quality = check::quality_of(&field.sample, Uplo::Lower, &values, &vectors)?;
+        let quality = field.seen.quality(&field.sample, &values, &vectors)?;
         Ok(Measured {
             failed,
             residual: Some(quality.max_residual),

@@ -213,6 +213,39 @@ fn accuracy_of_families_under_the_executor() {
 }
 
 #[test]
+fn accuracy_of_divide_and_conquer_and_bisection() {
+    let lab = Lab::new();
+    let families = [("stedc", "levels:rows=2", "V"), ("stebz", "bisect:values=1", "N")];
+    for (op, route, jobz) in families {
+        let command = format!(
+            "accuracy {op} --device simt --n 34 --items 1 --jobz {jobz} --routes {} --classes random,graded --json a.jsonl",
+            route
+        );
+        lab.run(&command).ok();
+        let samples =
+            lines(&lab, "a.jsonl").into_iter().filter(|row| row["kind"] == "sample").collect::<Vec<_>>();
+        assert_eq!(samples.len(), 2);
+        for sample in samples {
+            assert_eq!((&sample["op"], &sample["status"]), (&op.into(), &0.into()), "{sample}");
+            assert!(sample["reached"].as_str().unwrap().starts_with(route), "{sample}");
+            assert_eq!(sample["residual"].is_null(), jobz == "N", "{sample}");
+        }
+    }
+    lab.run("accuracy stebz --device cpu --n 5").refused("values only: --jobz N");
+}
+
+#[test]
+fn grids_of_blocked_are_arms_of_a_group() {
+    let lab = Lab::new();
+    lab.run("bench syev --device simt --n 130 --batch 1 --jobz N --routes native --json g.jsonl").ok();
+    let routes: Vec<String> =
+        lines(&lab, "g.jsonl").iter().map(|row| row["route"].as_str().unwrap().to_owned()).collect();
+    // The executor stands for four multiprocessors.
+    let blocked: Vec<&String> = routes.iter().filter(|route| route.starts_with("blocked")).collect();
+    assert_eq!(blocked, ["blocked", "blocked:grid=2", "blocked:grid=4"], "{routes:?}");
+}
+
+#[test]
 fn captures_of_routes_are_compared() {
     let lab = Lab::new();
     lab.npy("a.npy", &[3, 4, 4], &symmetric(3, 4, 1));

@@ -102,6 +102,27 @@ fn saturation_has_a_row_and_steqr_a_table() {
 }
 
 #[test]
+fn divide_and_conquer_and_bisection_have_tables() {
+    let lab = Lab::new();
+    let effort = "--device cpu --arch sm_90 --dtype f32 --n 5,40 --batch 4 --rounds 3 --seconds 0.01";
+    for (op, note) in [("stedc", "measured f32, V N, n 5 40"), ("stebz", "measured f32, N, n 5 40")] {
+        lab.run(&format!("tune {op} {effort} -o {op}.sm_90.txt")).ok();
+        let table = std::fs::read_to_string(lab.path(&format!("{op}.sm_90.txt"))).unwrap();
+        assert!(table.contains(&format!("op: {op}\n")) && table.contains(note), "{table}");
+        let folder = lab.path(".").display().to_string();
+        let env = [("BATCHLAS_TUNED_DIR", folder.as_str())];
+        let route =
+            lab.run_with(&format!("routes {op} --dtype f32 --n 40 --batch 4 --json"), &env).ok().json();
+        assert_eq!((&route["candidates"][0], &route["row"]["n"]), (&"cpu".into(), &40.into()), "{route}");
+        let family = if op == "stedc" { "levels" } else { "bisect" };
+        assert!(route["candidates"][1].as_str().unwrap().starts_with(family), "what the table had: {route}");
+    }
+    lab.run(&format!("tune stebz {effort} --jobz V -o t.txt")).refused("values only: --jobz N");
+    lab.run("tune stedc --device cpu --arch sm_90 --dtype c64 -o t.txt").refused("real types");
+    assert!(!lab.path("t.txt").exists());
+}
+
+#[test]
 fn products_have_ops_and_sizes_of_their_own() {
     let lab = Lab::new();
     lab.run(
@@ -146,7 +167,7 @@ fn what_cannot_be_tuned_is_one_line() {
     lab.run(&format!("tune syev {cpu} -o t.txt --routes ctx")).refused("'ctx'");
     lab.run("tune syev --device cpu --arch sm_90 --n 0,3 -o t.txt").refused("at least 1");
     lab.run("tune steqr --device cpu --arch sm_90 --dtype c32 -o t.txt").refused("real types");
-    lab.run("tune getrf -o t.txt").refused("syev, steqr, gemm");
+    lab.run("tune getrf -o t.txt").refused("syev, steqr, stedc, stebz, gemm");
     lab.run("tune gemm --device cpu --arch sm_90 --n 4 --m 0 -o t.txt").refused("at least 1");
     assert!(lab.files().is_empty(), "{:?}", lab.files());
     lab.run(&format!("tune syev {cpu} -o t.txt --memory 1K")).refused("are allowed");

@@ -1,5 +1,9 @@
 //! How well vectors and values solve a Hermitian eigenproblem, in double precision.
 
+use faer::linalg::matmul::matmul;
+use faer::{Accum, MatMut, MatRef, Par};
+use rayon::prelude::*;
+
 /// A matrix of order n as two column-major planes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Planes {
@@ -10,8 +14,8 @@ pub struct Planes {
 }
 
 impl Planes {
-    fn column(&self, n: usize, j: usize) -> (&[f64], &[f64]) {
-        let range = j * n..(j + 1) * n;
+    fn columns(&self, n: usize, first: usize, count: usize) -> (&[f64], &[f64]) {
+        let range = first * n..(first + count) * n;
         (&self.re[range.clone()], if self.im.is_empty() { &[] } else { &self.im[range] })
     }
 
@@ -24,6 +28,9 @@ impl Planes {
     }
 }
 
+/// Columns that a task takes.
+const STRIP: usize = 32;
+
 /// ||A V - V L||_F / ||A||_F, for both triangles of A filled; 0 where the numerator is 0.
 pub fn relative_residual(n: usize, a: &Planes, v: &Planes, w: &[f64]) -> f64 {
     // Squares of huge or tiny elements would leave the range.
@@ -33,65 +40,71 @@ pub fn relative_residual(n: usize, a: &Planes, v: &Planes, w: &[f64]) -> f64 {
     let scale = scale.min(2f64.powi(1023));
     let scaled = |x: &Vec<f64>| x.iter().map(|x| x * scale).collect();
     let a = Planes { re: scaled(&a.re), im: scaled(&a.im) };
-    let mut sum = 0.0;
-    let (mut re, mut im) = (vec![0.0; n], vec![0.0; n]);
-    for k in 0..n {
-        let (v_re, v_im) = v.column(n, k);
-        let l = w[k] * scale;
-        for i in 0..n {
-            re[i] = -l * v_re[i];
-            im[i] = v_im.get(i).map_or(0.0, |x| -l * x);
-        }
-        for j in 0..n {
-            let (a_re, a_im) = a.column(n, j);
-            axpy(&mut re, v_re[j], a_re);
-            if !v_im.is_empty() {
-                axpy(&mut re, -v_im[j], a_im);
-                axpy(&mut im, v_re[j], a_im);
-                axpy(&mut im, v_im[j], a_re);
+    let sum = over_strips(n, |first, width| {
+        let (v_re, v_im) = v.columns(n, first, width);
+        let by_value = |x: &[f64]| -> Vec<f64> {
+            x.iter().enumerate().map(|(at, x)| -(w[first + at / n] * scale) * x).collect()
+        };
+        let (mut re, mut im) = (by_value(v_re), by_value(v_im));
+        let add = |to: &mut [f64], sign: f64, a: &[f64], v: &[f64]| {
+            if !a.is_empty() && !v.is_empty() {
+                let (a, v) = (columns(a, n, n), columns(v, n, width));
+                let to = MatMut::from_column_major_slice_mut(to, n, width);
+                matmul(to, Accum::Add, a, v, sign, Par::Seq);
             }
+        };
+        add(&mut re, 1.0, &a.re, v_re);
+        add(&mut re, -1.0, &a.im, v_im);
+        if !v_im.is_empty() {
+            add(&mut im, 1.0, &a.im, v_re);
+            add(&mut im, 1.0, &a.re, v_im);
         }
-        sum += re.iter().chain(&im).map(|x| x * x).sum::<f64>();
-    }
+        re.iter().chain(&im).map(|x| x * x).sum()
+    });
     if sum == 0.0 { 0.0 } else { sum.sqrt() / a.frobenius() }
 }
 
 /// ||V^H V - I||_F.
 pub fn departure_from_orthonormal(n: usize, v: &Planes) -> f64 {
-    let mut sum = 0.0;
-    for j in 0..n {
-        let (x_re, x_im) = v.column(n, j);
-        for k in 0..=j {
-            let (y_re, y_im) = v.column(n, k);
-            let mut re = dot(x_re, y_re) + dot(x_im, y_im);
-            let im = if x_im.is_empty() { 0.0 } else { dot(x_re, y_im) - dot(x_im, y_re) };
-            if k == j {
-                re -= 1.0;
+    let sum = over_strips(n, |first, width| {
+        // Products with the strip's columns and those before.
+        let last = first + width;
+        let (x_re, x_im) = v.columns(n, first, width);
+        let (y_re, y_im) = v.columns(n, 0, last);
+        let product = |terms: [(f64, &[f64], &[f64]); 2]| {
+            let mut to = vec![0.0; last * width];
+            for (sign, y, x) in terms.into_iter().filter(|(_, y, x)| !y.is_empty() && !x.is_empty()) {
+                let (y, x) = (columns(y, n, last), columns(x, n, width));
+                let to = MatMut::from_column_major_slice_mut(&mut to, last, width);
+                matmul(to, Accum::Add, y.transpose(), x, sign, Par::Seq);
             }
-            sum += (re * re + im * im) * if k == j { 1.0 } else { 2.0 };
+            to
+        };
+        let re = product([(1.0, y_re, x_re), (1.0, y_im, x_im)]);
+        let im = product([(1.0, y_im, x_re), (-1.0, y_re, x_im)]);
+        let mut sum = 0.0;
+        for j in 0..width {
+            for k in 0..=first + j {
+                let (re, im) = (re[j * last + k], im[j * last + k]);
+                let is_diagonal = k == first + j;
+                let re = if is_diagonal { re - 1.0 } else { re };
+                sum += (re * re + im * im) * if is_diagonal { 1.0 } else { 2.0 };
+            }
         }
-    }
+        sum
+    });
     sum.sqrt()
 }
 
-fn axpy(y: &mut [f64], s: f64, x: &[f64]) {
-    for (y, x) in y.iter_mut().zip(x) {
-        *y += s * x;
-    }
+/// The sum of what strips of columns come to, each a task; always added in the same order.
+fn over_strips(n: usize, strip: impl Fn(usize, usize) -> f64 + Sync) -> f64 {
+    let of = |at: usize| strip(at * STRIP, STRIP.min(n - at * STRIP));
+    let sums: Vec<f64> = (0..n.div_ceil(STRIP)).into_par_iter().map(of).collect();
+    sums.iter().sum()
 }
 
-/// Eight partial sums, for speed.
-fn dot(x: &[f64], y: &[f64]) -> f64 {
-    let (xs, x_rest) = x.as_chunks::<8>();
-    let (ys, y_rest) = y.as_chunks::<8>();
-    let mut sums = [0.0; 8];
-    for (x, y) in xs.iter().zip(ys) {
-        for k in 0..8 {
-            sums[k] += x[k] * y[k];
-        }
-    }
-    let rest: f64 = x_rest.iter().zip(y_rest).map(|(x, y)| x * y).sum();
-    sums.iter().sum::<f64>() + rest
+fn columns(x: &[f64], n: usize, count: usize) -> MatRef<'_, f64> {
+    MatRef::from_column_major_slice(x, n, count)
 }
 
 #[cfg(test)]
@@ -111,6 +124,35 @@ mod tests {
         assert!((swapped - (0.8f64).sqrt()).abs() < 1e-15, "{swapped}");
         let twice = Planes { re: vec![h, 0.0, h, 0.0], im: vec![0.0, h, 0.0, h] };
         assert!((departure_from_orthonormal(2, &twice) - 2f64.sqrt()).abs() < 1e-15);
+    }
+
+    /// Against sums as the definition has them, over more columns than a strip.
+    #[test]
+    fn strips_come_to_the_definition() {
+        let n = 2 * STRIP + 5;
+        let number = |k: usize| ((k * 7919 + 13) % 1009) as f64 / 1009.0 - 0.5;
+        let plane = |shift: usize| -> Vec<f64> { (0..n * n).map(|k| number(k + shift)).collect() };
+        let (a, v) = (Planes { re: plane(1), im: plane(2) }, Planes { re: plane(3), im: plane(4) });
+        let w: Vec<f64> = (0..n).map(number).collect();
+        let at = |m: &Planes, i: usize, j: usize| (m.re[j * n + i], m.im[j * n + i]);
+        let (mut residual, mut departure) = (0.0, 0.0);
+        for (i, j) in (0..n).flat_map(|i| (0..n).map(move |j| (i, j))) {
+            let (x, y) = at(&v, i, j);
+            let (mut re, mut im) = (-w[j] * x, -w[j] * y);
+            let (mut dot_re, mut dot_im) = (if i == j { -1.0 } else { 0.0 }, 0.0);
+            for k in 0..n {
+                let ((p, q), (x, y), (r, s)) = (at(&a, i, k), at(&v, k, j), at(&v, k, i));
+                (re, im) = (re + p * x - q * y, im + p * y + q * x);
+                (dot_re, dot_im) = (dot_re + r * x + s * y, dot_im + r * y - s * x);
+            }
+            residual += re * re + im * im;
+            departure += dot_re * dot_re + dot_im * dot_im;
+        }
+        let norm = a.frobenius();
+        assert!((relative_residual(n, &a, &v, &w) - residual.sqrt() / norm).abs() < 1e-11);
+        assert!((departure_from_orthonormal(n, &v) - departure.sqrt()).abs() < 1e-11 * departure.sqrt());
+        let nan = Planes { re: vec![f64::NAN; n * n], im: vec![] };
+        assert!(departure_from_orthonormal(n, &nan).is_nan() && relative_residual(n, &a, &nan, &w).is_nan());
     }
 
     #[test]

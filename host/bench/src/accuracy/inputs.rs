@@ -1,5 +1,6 @@
 //! Items of the input classes, each from a seed of its own.
 
+use batchlas::linalg::Method;
 use batchlas::{Batch, Dtype, Error, Real, Result, Scalar};
 
 use super::Study;
@@ -105,6 +106,8 @@ fn falling(random: &mut Random, n: usize, dtype: Dtype) -> Vec<f64> {
 /// Tridiagonal matrices.
 pub(super) struct Tridiagonals<T: Real> {
     pub(super) n: usize,
+    /// How they are solved.
+    pub(super) method: Method,
     pub(super) items: Vec<Item>,
     pub(super) d: Vec<T>,
     pub(super) e: Vec<T>,
@@ -118,7 +121,12 @@ impl<T: Real> Tridiagonals<T> {
         room(n, items.len())?;
         let all: Vec<_> = items.iter().map(|item| tridiagonal_item(item, n, T::DTYPE)).collect();
         let (d, e) = steqr::rounded(all.iter());
-        let mut input = Tridiagonals { n, items, d, e, exact: vec![] };
+        let method = match study.op {
+            Op::Stedc => Method::Dc,
+            Op::Stebz => Method::Bisection,
+            Op::Syev | Op::Steqr | Op::Gemm => Method::Qr,
+        };
+        let mut input = Tridiagonals { n, method, items, d, e, exact: vec![] };
         let dense = Batch::from_fn(n, n, input.items.len(), |item, i, j| {
             steqr::element(n, &input.d, &input.e, item, i, j)
         });

@@ -127,8 +127,12 @@ impl Study {
             (Op::Syev, Dtype::F64) => self.over(&Dense::<f64>::new(self)?, queue, provenance),
             (Op::Syev, Dtype::C32) => self.over(&Dense::<Complex<f32>>::new(self)?, queue, provenance),
             (Op::Syev, Dtype::C64) => self.over(&Dense::<Complex<f64>>::new(self)?, queue, provenance),
-            (Op::Steqr, Dtype::F32) => self.over(&Tridiagonals::<f32>::new(self)?, queue, provenance),
-            (Op::Steqr, Dtype::F64) => self.over(&Tridiagonals::<f64>::new(self)?, queue, provenance),
+            (Op::Steqr | Op::Stedc | Op::Stebz, Dtype::F32) => {
+                self.over(&Tridiagonals::<f32>::new(self)?, queue, provenance)
+            }
+            (Op::Steqr | Op::Stedc | Op::Stebz, Dtype::F64) => {
+                self.over(&Tridiagonals::<f64>::new(self)?, queue, provenance)
+            }
             (Op::Gemm, _) => Err(Error::argument("the accuracy of products is for the bench to tell")),
             (op, dtype) => Err(Error::argument(format!("{op} is for real types, not for {dtype}"))),
         }
@@ -274,7 +278,8 @@ impl<T: Real> Input for Tridiagonals<T> {
     }
 
     fn solve(&self, queue: &Queue, pin: &Pin, jobz: Jobz) -> Result<Solved<T>> {
-        let options = EighTridiagonalOptions { jobz, route: Some(pin.clone()), ..Default::default() };
+        let method = self.method;
+        let options = EighTridiagonalOptions { jobz, method, route: Some(pin.clone()), ..Default::default() };
         let solved = eigh_tridiagonal_with(queue, &self.d, &self.e, self.n, &options)?;
         let reached = solved.route.to_string();
         Ok(Solved { values: solved.values, vectors: solved.vectors, status: solved.status, reached })
@@ -298,7 +303,7 @@ mod tests {
             op,
             dtype,
             n,
-            jobz: Jobz::V,
+            jobz: if op.gives(Jobz::V) { Jobz::V } else { Jobz::N },
             classes: class_names(op).iter().map(|c| (*c).to_owned()).collect(),
             items: 2,
             seed: 1,
@@ -316,6 +321,8 @@ mod tests {
             (Op::Syev, Dtype::C64),
             (Op::Steqr, Dtype::F32),
             (Op::Steqr, Dtype::F64),
+            (Op::Stedc, Dtype::F64),
+            (Op::Stebz, Dtype::F32),
         ] {
             let study = study(op, dtype, 9);
             let found = study.run(&queue, &provenance).unwrap();

@@ -22,6 +22,7 @@ pub use journal::{Journal, Settings};
 pub use verdict::{Timed, Verdict, verdicts, without_times};
 
 use crate::cell::{Cell, Op, Sides};
+use crate::forms::{self, Breadth};
 use crate::hash;
 use crate::provenance::Provenance;
 use crate::race::Effort;
@@ -32,6 +33,9 @@ use order::{Vendor, eligible, is_open};
 
 /// The route that takes what the table says.
 pub const AUTO: &str = "auto";
+
+/// An arm that takes so many times longer than the fastest comes last whatever the noise: one time tells, where times are long.
+pub const FAR: f64 = 2.0;
 
 /// A cell that is open is measured again with so many times the rounds and the time.
 const AGAIN: u32 = 4;
@@ -190,7 +194,7 @@ impl<'a> Tuner<'a> {
         of_shape: &[Row],
         said: &mut impl FnMut(&Cell),
     ) -> Result<Option<usize>> {
-        let range = Range { room: self.room, ..Range::of(self.queue)? };
+        let range = Range { room: self.room, ..Range::of(self.queue)? }.of_cell(cell, self.request.memory);
         let largest = of_shape.iter().filter(|row| is_timed(row)).map(|row| row.batch).max();
         let scouts;
         let (first, rows) = match largest {
@@ -234,21 +238,22 @@ impl<'a> Tuner<'a> {
         if !is_open && !verify::ratios(&rows, vendor).first().is_some_and(is_slow) {
             return Ok(rows);
         }
-        measure(&Effort { rounds: effort.rounds * AGAIN as usize, limit: effort.limit * AGAIN })
+        measure(&Effort { rounds: effort.rounds * AGAIN as usize, limit: effort.limit * AGAIN, ..effort })
     }
 
-    /// The arms of a cell: the candidates of the row in place, then those asked for. Of two that come to the same
-    /// family with the same parameters the first one is kept.
+    /// The arms of a cell: the candidates of the row in place, then those asked for, with the forms of groups. Of two
+    /// that come to the same kernels the first one is kept.
     fn arms(&self, cell: &Cell) -> Result<Vec<Asked>> {
         let in_place = self.table.nearest(&cell.key()).candidates.iter();
         let in_place = in_place.map(|c| Asked { route: c.to_string(), of_group: true });
         let target = Target::of(self.queue);
         let (mut arms, mut known) = (vec![], vec![]);
-        for arm in in_place.chain(self.request.asked.iter().cloned()).filter(|arm| arm.route != AUTO) {
-            match cell.reached(&target, &arm.route) {
-                Ok(reached) if known.contains(&reached) => {}
-                Ok(reached) => {
-                    known.push(reached);
+        let asked = forms::arms(cell, &target, &self.request.asked, Breadth::Long);
+        for arm in in_place.chain(asked).filter(|arm| arm.route != AUTO) {
+            match cell.reached(&target, &arm.route).map(|reached| forms::kernels(cell, &reached)) {
+                Ok(kernels) if known.contains(&kernels) => {}
+                Ok(kernels) => {
+                    known.push(kernels);
                     arms.push(arm);
                 }
                 Err(Error::Route(_)) if arm.of_group => {}
@@ -298,7 +303,7 @@ mod tests {
             batches: vec![64, 8],
             saturation: true,
             asked: routes::parse(Op::Syev.operation(), text).unwrap(),
-            effort: Effort { rounds: 3, limit: Duration::from_millis(5) },
+            effort: Effort { rounds: 3, limit: Duration::from_millis(5), once_from: Some(FAR) },
             memory: None,
             vendor: Vendor::Last,
             auto: false,

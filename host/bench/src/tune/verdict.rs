@@ -22,8 +22,9 @@ pub struct Timed {
 pub struct Verdict {
     /// The cell.
     pub cell: Cell,
-    /// Every candidate of the cell, most preferred first: those that were timed, then those of the row in place that
-    /// cannot run here; the vendor's behind both, where they stand last.
+    /// The candidates of the cell, most preferred first: those that were timed, then those of the row in place that
+    /// cannot run here; the vendor's behind both, where they stand last. Forms of a family of ours that stand behind the
+    /// family without parameters are left out.
     pub candidates: Vec<String>,
     /// What the table in place takes: the first of its row that can run here. None where none can.
     pub before: Option<String>,
@@ -85,12 +86,26 @@ fn verdict(in_place: &Table, rows: &[Row], vendor: Vendor) -> Option<Verdict> {
         // Also behind what cannot run here yet.
         candidates.sort_by_key(|route| route.starts_with(VENDOR));
     }
+    drop_idle(&mut candidates);
     let is_pinned = |row: &&Row| row.route != AUTO;
     let wrong = rows.iter().filter(is_pinned).filter(|row| row.reached.is_some());
     let wrong = wrong.filter_map(|row| Some((row.route.clone(), row.error.clone()?))).collect();
     let wide = rows.iter().filter(is_pinned).filter(|row| row.trusted == Some(false));
     let wide = wide.map(|row| row.route.clone()).collect();
     Some(Verdict { cell, candidates, before, before_ms, after, fastest, wrong, wide })
+}
+
+/// Drops forms of a family of ours that stand behind the family without parameters: that one can run wherever a form of
+/// it can, so they are never taken, and rows of neighbours that differ in them alone become one.
+fn drop_idle(candidates: &mut Vec<String>) {
+    let mut plain: Vec<String> = vec![];
+    candidates.retain(|route| match route.split_once(':') {
+        Some((family, _)) => family == VENDOR || !plain.iter().any(|name| name == family),
+        None => {
+            plain.push(route.clone());
+            true
+        }
+    });
 }
 
 /// The cell of a row; none where the row is of no operation of this build.
@@ -178,6 +193,20 @@ pub(super) mod tests {
         let rows = [row(8, 64, "vendor", 0.5), row(8, 64, "cta", 1.0)];
         assert_eq!(last(&table, &rows)[0].after.route, "cta");
         assert_eq!(verdicts(&table, &rows, Vendor::ByTime)[0].after.route, "vendor");
+    }
+
+    #[test]
+    fn forms_behind_their_family_are_left_out() {
+        let table = in_place("8 64 cta:warps=2 block");
+        let of = |times: [f64; 4]| {
+            let routes = ["block", "blocked", "blocked:grid=2", "blocked:nb=16"];
+            let rows: Vec<Row> = routes.iter().zip(times).map(|(r, ms)| row(8, 64, r, ms)).collect();
+            last(&table, &rows)[0].candidates.clone()
+        };
+        assert_eq!(of([9.0, 2.0, 1.0, 3.0]), ["blocked:grid=2", "blocked", "block", "cta:warps=2"]);
+        assert_eq!(of([1.0, 2.0, 3.0, 4.0]), ["block", "blocked", "cta:warps=2"]);
+        let rows = [row(8, 64, "vendor", 1.0), row(8, 64, "vendor:syevj", 2.0)];
+        assert_eq!(last(&in_place("8 64 vendor"), &rows)[0].candidates, ["vendor", "vendor:syevj"]);
     }
 
     #[test]

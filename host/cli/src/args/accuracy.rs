@@ -13,15 +13,15 @@ use super::{DeviceChoice, device, words};
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub struct AccuracyArgs {
-    /// Operation: syev or steqr
-    #[arg(value_name = "OP", value_parser = words::<Op>(&["syev", "steqr"]))]
+    /// Operation: syev, steqr, stedc or stebz (with --jobz N)
+    #[arg(value_name = "OP", value_parser = words::<Op>(&["syev", "steqr", "stedc", "stebz"]))]
     pub op: Op,
 
     /// Where to run: auto, cpu, simt, cuda or cuda:N
     #[arg(long, value_name = "DEVICE", default_value = "auto", value_parser = device)]
     pub device: DeviceChoice,
 
-    /// Element types: f32, f64, c32, c64; steqr has f32 and f64
+    /// Element types: f32, f64, c32, c64; syev alone has the last two
     #[arg(long, value_name = "T,..", default_value = "f32", value_delimiter = ',')]
     pub dtype: Vec<Dtype>,
 
@@ -78,4 +78,5 @@ Examples:
   batchlas accuracy syev --dtype f64 --n 16 --json after.jsonl
   batchlas accuracy syev --device cuda --n 4,8,16,32 --dtype f32,f64,c32,c64 --plot condition.svg
   batchlas accuracy steqr --classes graded,glued-wilkinson --routes cta:flat,cpu --device simt
+  batchlas accuracy stebz --jobz N --n 33,100 --dtype f64 --device simt
   batchlas accuracy syev --classes list";

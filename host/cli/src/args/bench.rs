@@ -9,6 +9,7 @@ use batchlas_bench::grid::{Batches, sizes};
 use batchlas_bench::{Op, Padding, Sides};
 use clap::Args;
 
+use super::tune::bytes;
 use super::{DeviceChoice, device, words};
 
 /// `batchlas bench`
@@ -71,6 +72,10 @@ pub struct BenchArgs {
     #[arg(long, value_name = "SECONDS", default_value = "1", value_parser = seconds)]
     pub seconds: Duration,
 
+    /// The most memory of a cell that --batch auto goes to, such as 8G or 500M [default: three quarters of the GPU's free memory, of products 4G, 2G on cpu]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
+    pub memory: Option<u64>,
+
     /// Write a line of JSON an arm and cell, with every sample
     #[arg(long, value_name = "F.jsonl")]
     pub json: Option<PathBuf>,
@@ -120,11 +125,12 @@ How it measures:
   moduli. m, k and gflops are in the JSON rows, the ops where others have jobz.
 
   A group (all, native, vendor) has an arm a family, or one for each form of cta, each tile of gemm
-  and each routine of the vendor, and leaves out those that cannot run the shape; a named one then has a line with
-  the reason.
+  and each routine of the vendor, and of blocked the grids that the device holds at once for the batch
+  (blocked:grid=2 and up). It leaves out those that cannot run the shape; a named one then has a line
+  with the reason.
 
   --batch auto goes up by factors of four until each arm's knee: four times more items bring less
-  than 5 % an item.
+  than 5 % an item, or at --memory.
 
 Exit status:
   0  done

@@ -16,8 +16,8 @@ use super::{DeviceChoice, device, words};
 #[derive(Debug, Args)]
 #[command(after_help = HELP)]
 pub struct TuneArgs {
-    /// Operation: syev, steqr or gemm
-    #[arg(value_name = "OP", value_parser = words::<Op>(&["syev", "steqr", "gemm"]))]
+    /// Operation: syev, steqr, stedc, stebz or gemm
+    #[arg(value_name = "OP", value_parser = words::<Op>(&["syev", "steqr", "stedc", "stebz", "gemm"]))]
     pub op: Op,
 
     /// Write the table that follows, such as tuned/syev.sm_90.txt
@@ -36,7 +36,7 @@ pub struct TuneArgs {
     #[arg(long, value_name = "ARCH")]
     pub arch: Option<Arch>,
 
-    /// Element types: f32, f64, c32, c64; steqr has f32 and f64
+    /// Element types: f32, f64, c32, c64; steqr, stedc and stebz have f32 and f64
     #[arg(long, value_name = "T,..", default_value = "f32,f64", value_delimiter = ',')]
     pub dtype: Vec<Dtype>,
 
@@ -48,7 +48,7 @@ pub struct TuneArgs {
     #[arg(long, value_name = "LIST", default_value = "1,64,1024,4096,16384,auto", value_parser = Batches::parse)]
     pub batch: Batches,
 
-    /// With vectors (V), for values only (N), or both
+    /// With vectors (V), for values only (N), or both; stebz has N alone
     #[arg(long, value_name = "V,N", default_value = "V,N", value_delimiter = ',')]
     pub jobz: Vec<Jobz>,
 
@@ -80,7 +80,7 @@ pub struct TuneArgs {
     #[arg(long, value_name = "SECONDS", default_value = "0.1", value_parser = seconds)]
     pub seconds: Duration,
 
-    /// The most memory of a cell, such as 8G or 500M: a larger one is left out [default: three quarters of the GPU's free memory, 2G on cpu]
+    /// The most memory of a cell, such as 8G or 500M: a larger one is left out [default: three quarters of the GPU's free memory, 2G on cpu; the search for saturation of products ends at 4G]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub memory: Option<u64>,
 
@@ -111,7 +111,7 @@ impl Batches {
     }
 }
 
-fn bytes(text: &str) -> Result<u64, String> {
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
     let (digits, shift) = match text.char_indices().next_back() {
         Some((at, 'K' | 'k')) => (&text[..at], 10),
         Some((at, 'M' | 'm')) => (&text[..at], 20),
@@ -133,6 +133,10 @@ How it decides:
   95 % interval of the ratio does not tell them apart; a cell that stays open so is measured once
   more, four times as long. The vendor's routines are timed as all others and stand behind ours,
   unless --vendor by-time. What cannot run here stays behind, in its order.
+
+  A group of --routes brings forms of a family too: of syev's blocked (n above 32) tails, warps, a panel of
+  16 and the grids that the batch leaves room for; of stedc's levels its rows; of stebz's bisect its
+  values, staged or not. A form that stands behind its family's usual one is not written.
 
   The new table has the measured orders in place of all rows of their type, jobz and order (for gemm
   m, n and k, of which m decides first: take the table's own, or other shapes lose their rows), and
@@ -157,6 +161,7 @@ Examples:
   batchlas tune syev -o /tmp/t/syev.sm_90.txt --dtype c32,c64 --memory 8G
   batchlas tune gemm --n 4,8,32,64,128,512,2048 --batch 1,64,auto -o tuned/gemm.sm_90.txt
   batchlas tune steqr --n 4,8,16,32 -o /tmp/t/steqr.sm_90.txt
+  batchlas tune stedc --n 33,64,128,256,512,1024,2048 --batch 1,16,auto --memory 1G -o tuned/stedc.sm_90.txt
   BATCHLAS_TUNED_DIR=/tmp/t batchlas tune syev --verify";
 
 #[cfg(test)]

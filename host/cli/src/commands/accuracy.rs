@@ -8,7 +8,7 @@ use batchlas::Queue;
 use batchlas_bench::accuracy::{Figures, Found, Sample, Study, Summary, class_names, summaries};
 use batchlas_bench::{Provenance, routes};
 
-use super::bench::{check_types, open};
+use super::bench::{check_jobz, check_types, open};
 use super::{complain, print};
 use crate::args::AccuracyArgs;
 use crate::failure::Failure;
@@ -58,6 +58,7 @@ pub fn run(args: &AccuracyArgs) -> Result<ExitCode, Failure> {
 /// One a type and order.
 fn studies(args: &AccuracyArgs) -> Result<Vec<Study>, Failure> {
     check_types(args.op, &args.dtype)?;
+    check_jobz(args.op, &[args.jobz])?;
     if args.n.0.contains(&0) {
         return Err(Failure::new("matrices of order 0 have no accuracy: n is at least 1"));
     }

@@ -68,6 +68,14 @@ pub(super) fn check_types(op: Op, dtypes: &[Dtype]) -> Result<(), Failure> {
     }
 }
 
+/// Refuses vectors of an operation that finds none.
+pub(super) fn check_jobz(op: Op, jobz: &[Jobz]) -> Result<(), Failure> {
+    match jobz.iter().any(|jobz| op.gives(*jobz)) {
+        true => Ok(()),
+        false => Err(Failure::new(format!("{op} finds values only: --jobz N"))),
+    }
+}
+
 fn grid(args: &BenchArgs, device: Device) -> Result<Grid, Failure> {
     check_types(args.op, &args.dtype)?;
     let batches = args.batch.clone().unwrap_or(Batches::List(vec![match device {
@@ -88,7 +96,8 @@ fn grid(args: &BenchArgs, device: Device) -> Result<Grid, Failure> {
         paddings: args.layout.clone(),
         shift: args.shift,
         asked: routes::parse(args.op.operation(), &args.routes).map_err(Failure::new)?,
-        effort: Effort { rounds: args.rounds as usize, limit: args.seconds },
+        effort: Effort { rounds: args.rounds as usize, limit: args.seconds, once_from: None },
+        memory: args.memory,
     })
 }
 

@@ -10,10 +10,10 @@ use batchlas::routes::{self as library, Found};
 use batchlas::{Arch, Device, Jobz, Queue};
 use batchlas_bench::race::Effort;
 use batchlas_bench::tune::table::{self, Head};
-use batchlas_bench::tune::{Journal, Request, Tuner, verdicts, verify};
+use batchlas_bench::tune::{FAR, Journal, Request, Tuner, verdicts, verify};
 use batchlas_bench::{Cell, Op, Provenance, Row, Sides, routes};
 
-use super::bench::{check_types, open};
+use super::bench::{check_jobz, check_types, open};
 use super::{complain, print};
 use crate::args::{TuneArgs, sides};
 use crate::failure::Failure;
@@ -49,6 +49,7 @@ struct Run<'a> {
 
 fn request(args: &TuneArgs) -> Result<Request, Failure> {
     check_types(args.op, &args.dtype)?;
+    check_jobz(args.op, &args.jobz)?;
     let sizes = args.n.0.iter().chain(&args.batch.sizes).chain(&args.m).chain(&args.k);
     if sizes.into_iter().any(|size| *size == 0) {
         return Err(Failure::new("orders and batches of a table are at least 1"));
@@ -56,13 +57,16 @@ fn request(args: &TuneArgs) -> Result<Request, Failure> {
     Ok(Request {
         op: args.op,
         dtypes: args.dtype.clone(),
-        jobz: if args.op == Op::Gemm { vec![Jobz::V] } else { args.jobz.clone() },
+        jobz: match args.op {
+            Op::Gemm => vec![Jobz::V],
+            op => args.jobz.iter().copied().filter(|jobz| op.gives(*jobz)).collect(),
+        },
         sides: if args.op == Op::Gemm { sides(&args.ops, args.m, args.k) } else { vec![Sides::default()] },
         n: args.n.0.clone(),
         batches: args.batch.sizes.clone(),
         saturation: args.batch.saturation,
         asked: routes::parse(args.op.operation(), &args.routes).map_err(Failure::new)?,
-        effort: Effort { rounds: args.rounds as usize, limit: args.seconds },
+        effort: Effort { rounds: args.rounds as usize, limit: args.seconds, once_from: Some(FAR) },
         memory: args.memory,
         vendor: args.vendor,
         auto: args.verify,
