@@ -82,10 +82,9 @@ pub fn choose(
     }
     let mut refused = Vec::new();
     let listed = row.map_or(&[][..], |r| &r.candidates[..]);
-    let rest = operation.families.iter().filter(|f| !listed.iter().any(|c| c.family().name == f.name));
-    let tagged = listed.iter().cloned().map(|c| (c, Source::Table)).chain(
-        rest.map(|f| (Candidate::plain(f), if row.is_some() { Source::Rest } else { Source::Device })),
-    );
+    let after = if row.is_some() { Source::Rest } else { Source::Device };
+    let tagged = listed.iter().cloned().map(|c| (c, Source::Table));
+    let tagged = tagged.chain(rest(operation, listed).map(|c| (c, after)));
     for (candidate, source) in tagged.filter(|(c, _)| allowed(c)) {
         match can_run(&candidate) {
             Ok(()) => return Ok(Choice { candidate, source, row: row_key }),
@@ -98,6 +97,15 @@ pub fn choose(
     }
 }
 
+/// What is tried where no candidate of a row can run: every family without parameters, in the order of reports. Those of
+/// the row among them where it has them with parameters only, for these may be what does not suit the shape.
+pub(crate) fn rest<'a>(
+    operation: &'static Operation,
+    listed: &'a [Candidate],
+) -> impl Iterator<Item = Candidate> + use<'a> {
+    operation.families.iter().map(Candidate::plain).filter(|plain| !listed.contains(plain))
+}
+
 fn pin_error(
     operation: &'static Operation,
     key: &ShapeKey,
@@ -105,12 +113,24 @@ fn pin_error(
     refused: Vec<Refusal>,
     can_run: &CanRun<'_>,
 ) -> RouteError {
-    let runnable = operation.families.iter().filter(|f| can_run(&Candidate::plain(f)).is_ok());
+    let (mut runnable, mut others) = (Vec::new(), Vec::new());
+    for family in operation.families {
+        match can_run(&Candidate::plain(family)) {
+            Ok(()) => runnable.push(family.name.to_owned()),
+            Err(reason) => others.push(Refusal { family: family.name.to_owned(), reason }),
+        }
+    }
+    // A family is not told of twice, unless its parameters have a reason of their own.
+    others.retain(|other| {
+        let of_family = |r: &Refusal| r.family.split(':').next() == Some(&other.family);
+        !refused.iter().any(|r| of_family(r) && r.reason == other.reason)
+    });
     RouteError::Pinned {
         op: operation.name,
         pin: pinned.described(),
         shape: key.describe(operation),
         refused,
-        runnable: runnable.map(|f| f.name.to_owned()).collect(),
+        runnable,
+        others,
     }
 }
