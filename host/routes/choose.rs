@@ -2,7 +2,7 @@
 
 use super::error::{Refusal, RouteError};
 use super::operation::{Candidate, Kind, Operation};
-use super::pin::{Pin, Pinned};
+use super::pin::{Pin, Pinned, unknown};
 use super::table::{ShapeKey, Table};
 
 /// Whether a candidate can run the shape at hand, and why not.
@@ -57,8 +57,8 @@ pub struct Choice {
 /// the CPU) the operation's families are tried in their order.
 ///
 /// # Errors
-/// [`RouteError::Pinned`] where the pin cannot run the shape, and
-/// [`RouteError::None`] where nothing can; both say why for each family.
+/// [`RouteError::Unknown`] where the pin is a family of another operation, [`RouteError::Pinned`] where it cannot run the
+/// shape, and [`RouteError::None`] where nothing can; the last two say why for each family.
 pub fn choose(
     operation: &'static Operation,
     key: &ShapeKey,
@@ -73,6 +73,10 @@ pub fn choose(
     if let Some(pinned) = pin
         && let Pin::Family(candidate) = &pinned.pin
     {
+        // Another operation may have a family of this name, which takes other parameters.
+        if !operation.families.iter().any(|family| std::ptr::eq(family, candidate.family())) {
+            return Err(unknown(operation, pinned.described()));
+        }
         can_run(candidate).map_err(|reason| {
             let refused = vec![Refusal { family: candidate.to_string(), reason }];
             pin_error(operation, key, pinned, refused, can_run)

@@ -81,13 +81,16 @@ fn parse(operation: &'static Operation, text: &str, from: &str) -> std::result::
     }
     let pin = format!("'{text}'{from}");
     Candidate::parse(operation, &word).map(Pin::Family).map_err(|e| match e {
-        ParseError::UnknownFamily { .. } => {
-            let mut words = operation.family_names();
-            words.extend(["auto".to_owned(), "native".to_owned()]);
-            RouteError::Unknown { op: operation.name, pin, words }
-        }
+        ParseError::UnknownFamily { .. } => unknown(operation, pin),
         ParseError::Params(reason) => RouteError::Params { op: operation.name, pin, reason },
     })
+}
+
+/// The error of a pin that is none of the operation's.
+pub(super) fn unknown(operation: &'static Operation, pin: String) -> RouteError {
+    let mut words = operation.family_names();
+    words.extend(["auto".to_owned(), "native".to_owned()]);
+    RouteError::Unknown { op: operation.name, pin, words }
 }
 
 /// The environment variable that pins an operation: `BATCHLAS_SYEV_ROUTE`.

@@ -194,6 +194,14 @@ fn a_pin_that_cannot_run_tells_what_can_and_why_the_rest_cannot() {
 }
 
 #[test]
+fn a_pin_of_another_operation_is_unknown() {
+    let other = Pin::parse(&crate::ops::steqr::OPERATION, "cta:warps=2").unwrap();
+    let pinned = Pinned::call(other);
+    let text = choose(&OPERATION, &key(9, 1), None, Some(&pinned), &|_| Ok(())).unwrap_err().to_string();
+    assert!(text.starts_with("unknown syev route 'cta:warps=2': one of thread, cta, "), "{text}");
+}
+
+#[test]
 fn the_nearest_row_is_the_nearest() {
     let mut random = Random(7);
     for _ in 0..400 {
