@@ -140,7 +140,9 @@ fn a_pin_is_planned_or_refused_with_a_reason() {
             Err(other) => panic!("{} {text} {shape:?}: {other}", operation.name),
         }
     }
-    assert!(taken > 1000 && refused > 1000, "{taken} taken, {refused} refused");
+    // Without kernels there is the CPU's family, for one problem in eight.
+    let least = if cfg!(feature = "kernels") { 1000 } else { 20 };
+    assert!(taken > least && refused > 1000, "{taken} taken, {refused} refused");
 }
 
 /// What `can_run` lets through gives right results.
