@@ -80,7 +80,7 @@ fn plan(operation: &Operation, shape: &Shape, target: &Target, pin: Pin) -> batc
             planned(steqr::plan(&steqr::Problem { dtype: real, n, batch, jobz }, target, &options))
         }
         "stedc" => {
-            let options = stedc::Options { route, ..Default::default() };
+            let options = stedc::Options { route };
             planned(stedc::plan(&stedc::Problem { dtype: real, n, batch, jobz }, target, &options))
         }
         "stebz" => {

@@ -134,7 +134,7 @@ fn pin_error(
         pin: pinned.described(),
         shape: key.describe(operation),
         refused,
-        runnable,
-        others,
+        runnable: runnable.into(),
+        others: others.into(),
     }
 }

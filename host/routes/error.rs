@@ -83,9 +83,9 @@ pub enum RouteError {
         /// What stands in the way.
         refused: Vec<Refusal>,
         /// Families that can run the shape.
-        runnable: Vec<String>,
+        runnable: Box<[String]>,
         /// Why the remaining families cannot.
-        others: Vec<Refusal>,
+        others: Box<[Refusal]>,
     },
 
     /// No family can run the shape.
