@@ -90,7 +90,11 @@ impl FromStr for Arch {
 
     fn from_str(text: &str) -> Result<Self> {
         let number = text.strip_prefix("sm_").and_then(|digits| digits.parse().ok());
-        number.map(Arch).ok_or_else(|| Error::argument(format!("unknown architecture `{text}`: write sm_90")))
+        // One name an architecture, as files and reports write it: not sm_+90, nor sm_090.
+        number
+            .map(Arch)
+            .filter(|arch| arch.to_string() == text)
+            .ok_or_else(|| Error::argument(format!("unknown architecture `{text}`: write sm_90")))
     }
 }
 
@@ -154,7 +158,8 @@ mod tests {
     fn architecture_names_round_trip() {
         assert_eq!("sm_90".parse::<Arch>().unwrap(), Arch(90));
         assert_eq!(Arch(120).to_string(), "sm_120");
-        assert!("90".parse::<Arch>().is_err());
-        assert!("sm_".parse::<Arch>().is_err());
+        for wrong in ["90", "sm_", "sm_+90", "sm_-90", "sm_090", "SM_90", "sm_90a", "sm_4294967296"] {
+            assert!(wrong.parse::<Arch>().is_err(), "{wrong}");
+        }
     }
 }

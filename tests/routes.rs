@@ -78,7 +78,18 @@ fn pins_that_cannot_run_say_what_can() {
     let error = ops::syev::plan(&problem(Dtype::F32, Jobz::V, 33), &Target::CPU, Some(&parse("two_stage")));
     assert_eq!(
         error.unwrap_err().to_string(),
-        "syev route 'two_stage' cannot run dtype=f32 jobz=V n=33 batch=4096: two_stage: not built yet; these can: cpu"
+        if cfg!(feature = "vendor") {
+            "syev route 'two_stage' cannot run dtype=f32 jobz=V n=33 batch=4096: two_stage: not built yet; these can: cpu; \
+             these cannot: thread, cta, cta_fused, jacobi, block, blocked: needs a GPU or the executor; vendor: needs a GPU"
+        } else if cfg!(feature = "kernels") {
+            "syev route 'two_stage' cannot run dtype=f32 jobz=V n=33 batch=4096: two_stage: not built yet; these can: cpu; \
+             these cannot: thread, cta, cta_fused, jacobi, block, blocked: needs a GPU or the executor; \
+             vendor: this build lacks the feature `vendor`"
+        } else {
+            "syev route 'two_stage' cannot run dtype=f32 jobz=V n=33 batch=4096: two_stage: not built yet; these can: cpu; \
+             these cannot: thread, cta, cta_fused, jacobi, block, blocked: this build lacks the features `cuda` and `simt`; \
+             vendor: this build lacks the feature `vendor`"
+        }
     );
     let native =
         ops::syev::plan(&problem(Dtype::F32, Jobz::V, 33), &Target::CPU, Some(&parse("native"))).unwrap();
@@ -248,6 +259,37 @@ fn child_solves_three_times() {
     let _pin = ScopedPin::new(&OPERATION, Pin::parse(&OPERATION, "cpu").unwrap());
     linalg::eigvalsh(&Queue::cpu(), &a).unwrap();
     assert_eq!(coverage::decisions().iter().map(|(_, count)| count).sum::<u64>(), 3);
+}
+
+/// What could not be written is tried again, never taken for written.
+#[test]
+fn a_record_that_cannot_be_written_fails_each_time() {
+    child("child_solves_without_a_place", &[("BATCHLAS_COVERAGE", Path::new("no/such/folder/file"))]);
+}
+
+#[test]
+#[ignore = "run by a_record_that_cannot_be_written_fails_each_time"]
+fn child_solves_without_a_place() {
+    let a = Batch::<f64>::zeros(3, 3, 2);
+    for _ in 0..2 {
+        let text = linalg::eigh(&Queue::cpu(), &a).unwrap_err().to_string();
+        assert!(text.starts_with("BATCHLAS_COVERAGE=no/such/folder/file: "), "{text}");
+    }
+    assert!(coverage::decisions().is_empty());
+    coverage::paused(|| linalg::eigh(&Queue::cpu(), &a)).unwrap();
+}
+
+/// Parameters that the plan chose are part of what was reached.
+#[cfg(feature = "simt")]
+#[test]
+fn a_record_has_the_parameters_reached() {
+    let a = Batch::<f32>::zeros(5, 5, 77);
+    let route = Some(Pin::parse(&OPERATION, "cta").unwrap());
+    let options = linalg::EighOptions { route, ..Default::default() };
+    linalg::eigh_with(&Queue::simt(1), &a, &options).unwrap();
+    let all = coverage::decisions();
+    let record = all.iter().find(|(r, _)| r.shape["batch"] == "77").unwrap();
+    assert_eq!(record.0.route, "cta:warps=1");
 }
 
 #[test]

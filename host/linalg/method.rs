@@ -59,7 +59,9 @@ impl Method {
                 Err(Error::argument("the method bisection finds values only: vectors take qr or dc"))
             }
             Method::Auto => {
-                let pinned = pin.is_some() || effective(&steqr::OPERATION, None)?.is_some();
+                // `auto` and `native` name no family: they say nothing of the operation.
+                let pinned = effective(&steqr::OPERATION, pin)?;
+                let pinned = pinned.is_some_and(|pinned| matches!(pinned.pin, Pin::Family(_)));
                 Ok(match problem.jobz {
                     _ if pinned || target.limits().is_none() || problem.n <= QL_MAX_N => Method::Qr,
                     Jobz::V => Method::Dc,

@@ -10,7 +10,7 @@ use super::Target;
 use crate::device::Arch;
 use crate::error::Result;
 use crate::routes::{
-    self, Candidate, Choice, Found, Key, Operation, Params, Pin, Refusal, RouteError, ShapeKey, Source,
+    self, Candidate, Choice, Found, Key, Kind, Operation, Params, Pin, Refusal, RouteError, ShapeKey, Source,
     coverage, effective,
 };
 
@@ -37,6 +37,11 @@ pub(crate) trait Routed: Copy + 'static {
         params: &Params,
         target: &Target,
     ) -> std::result::Result<(), String>;
+
+    /// The parameters with which a family that can run the problem runs it, those that the route leaves open included.
+    fn reached(&self, _: &Self::Family, params: &Params, _: &Target) -> Result<Params> {
+        Ok(params.clone())
+    }
 }
 
 /// Why a family that is known cannot run.
@@ -91,11 +96,18 @@ pub struct Plan<P> {
     pub workspace_bytes: usize,
 }
 
+/// The oldest architecture that the kernels are compiled for.
+const OLDEST: Arch = Arch(80);
+
 fn can_run<P: Routed>(
     candidate: &Candidate,
     problem: &P,
     target: &Target,
 ) -> std::result::Result<(), String> {
+    let too_old = target.limits().is_some_and(|limits| limits.arch < OLDEST);
+    if too_old && candidate.family().kind == Kind::Native {
+        return Err(format!("needs {OLDEST} or newer"));
+    }
     problem.can_run(P::built(candidate.family().name)?, candidate.params(), target)
 }
 
@@ -115,14 +127,15 @@ pub(crate) fn decide<P: Routed>(
         shape: problem.key().describe(P::OPERATION),
         refused: vec![Refusal { family: choice.candidate.to_string(), reason }],
     })?;
-    record(problem, target, &choice)?;
+    let params = problem.reached(family, choice.candidate.params(), target)?;
+    record(problem, target, &choice, params)?;
     let Choice { candidate, source, row } = choice;
     let note = found.and_then(|f| f.note);
     let operation = P::OPERATION.name;
     Ok((Decision { operation, problem: *problem, route: candidate, source, row, note }, family))
 }
 
-fn record<P: Routed>(problem: &P, target: &Target, choice: &Choice) -> Result<()> {
+fn record<P: Routed>(problem: &P, target: &Target, choice: &Choice, reached: Params) -> Result<()> {
     let pairs =
         |key: &ShapeKey| key.pairs(P::OPERATION).into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
     let mut shape: BTreeMap<String, String> = pairs(&problem.key());
@@ -133,7 +146,7 @@ fn record<P: Routed>(problem: &P, target: &Target, choice: &Choice) -> Result<()
         shape,
         device: device.split(':').next().unwrap_or_default().to_owned(),
         arch: target.limits().map(|l| l.arch.to_string()),
-        route: choice.candidate.to_string(),
+        route: choice.candidate.with_params(reached).to_string(),
         source: choice.source.name().into(),
         row: choice.row.as_ref().map(pairs),
     })
@@ -173,14 +186,12 @@ pub(crate) fn explain<P: Routed>(problem: &P, arch: Arch, pin: Option<&Pin>) -> 
     let key = problem.key();
     let row = table.nearest(&key);
     // The vendor's library counts as present, whatever this build has; its own bounds hold where they are known.
-    let is_vendor = |c: &Candidate| c.family().kind == routes::Kind::Vendor;
+    let is_vendor = |c: &Candidate| c.family().kind == Kind::Vendor;
     let check = |c: &Candidate| {
         let absent = is_vendor(c) && P::built(c.family().name).is_err();
         if absent { Ok(()) } else { can_run(c, problem, &target) }
     };
-    let others =
-        operation.families.iter().filter(|f| !row.candidates.iter().any(|c| c.family().name == f.name));
-    let all = row.candidates.iter().cloned().chain(others.map(Candidate::plain));
+    let all = row.candidates.iter().cloned().chain(routes::rest(operation, &row.candidates));
     let refused =
         all.filter_map(|c| check(&c).err().map(|reason| Refusal { family: c.to_string(), reason })).collect();
     let decision = routes::choose(operation, &key, Some(&table), pinned.as_ref(), &check);

@@ -2,7 +2,7 @@
 
 use super::error::{Refusal, RouteError};
 use super::operation::{Candidate, Kind, Operation};
-use super::pin::{Pin, Pinned};
+use super::pin::{Pin, Pinned, unknown};
 use super::table::{ShapeKey, Table};
 
 /// Whether a candidate can run the shape at hand, and why not.
@@ -57,8 +57,8 @@ pub struct Choice {
 /// the CPU) the operation's families are tried in their order.
 ///
 /// # Errors
-/// [`RouteError::Pinned`] where the pin cannot run the shape, and
-/// [`RouteError::None`] where nothing can; both say why for each family.
+/// [`RouteError::Unknown`] where the pin is a family of another operation, [`RouteError::Pinned`] where it cannot run the
+/// shape, and [`RouteError::None`] where nothing can; the last two say why for each family.
 pub fn choose(
     operation: &'static Operation,
     key: &ShapeKey,
@@ -73,6 +73,10 @@ pub fn choose(
     if let Some(pinned) = pin
         && let Pin::Family(candidate) = &pinned.pin
     {
+        // Another operation may have a family of this name, which takes other parameters.
+        if !operation.families.iter().any(|family| std::ptr::eq(family, candidate.family())) {
+            return Err(unknown(operation, pinned.described()));
+        }
         can_run(candidate).map_err(|reason| {
             let refused = vec![Refusal { family: candidate.to_string(), reason }];
             pin_error(operation, key, pinned, refused, can_run)
@@ -82,10 +86,9 @@ pub fn choose(
     }
     let mut refused = Vec::new();
     let listed = row.map_or(&[][..], |r| &r.candidates[..]);
-    let rest = operation.families.iter().filter(|f| !listed.iter().any(|c| c.family().name == f.name));
-    let tagged = listed.iter().cloned().map(|c| (c, Source::Table)).chain(
-        rest.map(|f| (Candidate::plain(f), if row.is_some() { Source::Rest } else { Source::Device })),
-    );
+    let after = if row.is_some() { Source::Rest } else { Source::Device };
+    let tagged = listed.iter().cloned().map(|c| (c, Source::Table));
+    let tagged = tagged.chain(rest(operation, listed).map(|c| (c, after)));
     for (candidate, source) in tagged.filter(|(c, _)| allowed(c)) {
         match can_run(&candidate) {
             Ok(()) => return Ok(Choice { candidate, source, row: row_key }),
@@ -98,6 +101,15 @@ pub fn choose(
     }
 }
 
+/// What is tried where no candidate of a row can run: every family without parameters, in the order of reports. Those of
+/// the row among them where it has them with parameters only, for these may be what does not suit the shape.
+pub(crate) fn rest<'a>(
+    operation: &'static Operation,
+    listed: &'a [Candidate],
+) -> impl Iterator<Item = Candidate> + use<'a> {
+    operation.families.iter().map(Candidate::plain).filter(|plain| !listed.contains(plain))
+}
+
 fn pin_error(
     operation: &'static Operation,
     key: &ShapeKey,
@@ -105,12 +117,24 @@ fn pin_error(
     refused: Vec<Refusal>,
     can_run: &CanRun<'_>,
 ) -> RouteError {
-    let runnable = operation.families.iter().filter(|f| can_run(&Candidate::plain(f)).is_ok());
+    let (mut runnable, mut others) = (Vec::new(), Vec::new());
+    for family in operation.families {
+        match can_run(&Candidate::plain(family)) {
+            Ok(()) => runnable.push(family.name.to_owned()),
+            Err(reason) => others.push(Refusal { family: family.name.to_owned(), reason }),
+        }
+    }
+    // A family is not told of twice, unless its parameters have a reason of their own.
+    others.retain(|other| {
+        let of_family = |r: &Refusal| r.family.split(':').next() == Some(&other.family);
+        !refused.iter().any(|r| of_family(r) && r.reason == other.reason)
+    });
     RouteError::Pinned {
         op: operation.name,
         pin: pinned.described(),
         shape: key.describe(operation),
         refused,
-        runnable: runnable.map(|f| f.name.to_owned()).collect(),
+        runnable: runnable.into(),
+        others: others.into(),
     }
 }

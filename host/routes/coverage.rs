@@ -4,6 +4,7 @@
 //! `BATCHLAS_COVERAGE=FILE` each new one is appended to FILE at once, as a line
 //! of JSON.
 
+use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::fs::OpenOptions;
 use std::io::Write;
@@ -28,7 +29,7 @@ pub struct Record {
     pub device: String,
     /// The architecture whose limits held, if any.
     pub arch: Option<String>,
-    /// The family reached, with the parameters that the pin or the row gave.
+    /// The family reached, with its parameters: those that the pin or the row gave, and those that the plan chose.
     pub route: String,
     /// What decided: `call`, `scope`, `environment`, `table`, `rest`, `device`.
     pub source: String,
@@ -42,21 +43,42 @@ struct Log {
 
 static LOG: Mutex<Log> = Mutex::new(Log { counts: BTreeMap::new() });
 
-/// Adds a decision.
+thread_local! {
+    static PAUSED: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Does `work` without a record of what this thread decides in it: for the parts of a batch whose own decision is recorded,
+/// which the parts only repeat.
+pub fn paused<R>(work: impl FnOnce() -> R) -> R {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            PAUSED.set(self.0);
+        }
+    }
+    let _restore = Restore(PAUSED.replace(true));
+    work()
+}
+
+/// Adds a decision, unless [`paused`].
 ///
 /// # Errors
 /// [`Error::Argument`] where `BATCHLAS_COVERAGE` cannot be written.
 pub(crate) fn record(record: Record) -> Result<()> {
-    let mut log = LOG.lock().unwrap_or_else(PoisonError::into_inner);
-    let count = log.counts.entry(record.clone()).or_insert(0);
-    *count += 1;
-    if *count > 1 {
+    if PAUSED.get() {
         return Ok(());
     }
-    match std::env::var_os(COVERAGE).filter(|f| !f.is_empty()) {
-        Some(file) => append(Path::new(&file), &record),
-        None => Ok(()),
+    let mut log = LOG.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(count) = log.counts.get_mut(&record) {
+        *count += 1;
+        return Ok(());
     }
+    // One that could not be written is not kept either: the next try must fail too, or write it.
+    if let Some(file) = std::env::var_os(COVERAGE).filter(|f| !f.is_empty()) {
+        append(Path::new(&file), &record)?;
+    }
+    log.counts.insert(record, 1);
+    Ok(())
 }
 
 fn append(path: &Path, record: &Record) -> Result<()> {
@@ -164,6 +186,18 @@ mod tests {
         assert_eq!(c.changed[0].1[0].route, "jacobi");
         assert_eq!(c.only_first, [decision(9, "cta")]);
         assert_eq!(c.only_second, [decision(32, "cta")]);
+    }
+
+    #[test]
+    fn a_pause_ends_with_its_work() {
+        let kept = |n: u32| decisions().iter().filter(|(r, _)| *r == decision(n, "paused")).count();
+        paused(|| {
+            paused(|| record(decision(1, "paused")).unwrap());
+            record(decision(1, "paused")).unwrap();
+        });
+        let _ = std::panic::catch_unwind(|| paused(|| panic!("on purpose")));
+        record(decision(2, "paused")).unwrap();
+        assert_eq!((kept(1), kept(2)), (0, 1));
     }
 
     #[test]

@@ -36,43 +36,48 @@ fn given(value: OsString) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }
 
-/// Checks that each `BATCHLAS_*_ROUTE` names an operation and each `BATCHLAS_TUNE_*` a parameter, and that no name
-/// only nearly is one that is read: a typo must not mean auto, or the default.
+/// Checks that each `BATCHLAS_*` with the word ROUTE or an operation in it pins an operation, that each `BATCHLAS_TUNE_*`
+/// is a parameter, and that no name, whatever its first letters, only nearly is one that is read: a typo must not mean
+/// auto, or the default.
 ///
 /// # Errors
 /// [`Error::Argument`] with the variable and the names that are known.
-pub(super) fn check_names(names: impl Iterator<Item = String>) -> Result<()> {
-    let mut names = names.filter(|name| name.starts_with("BATCHLAS_"));
-    names.try_for_each(|name| check(&name))
+pub(super) fn check_names(mut names: impl Iterator<Item = String>) -> Result<()> {
+    let pins: Vec<String> = crate::ops::OPERATIONS.iter().map(|o| variable(o)).collect();
+    names.try_for_each(|name| check(&name, &pins))
 }
 
-fn check(name: &str) -> Result<()> {
-    if KNOWN.contains(&name) {
+fn check(name: &str, pins: &[String]) -> Result<()> {
+    let tunables = TUNABLES.iter().map(|t| t.variable);
+    let all = || KNOWN.iter().copied().chain(tunables.clone()).chain(pins.iter().map(String::as_str));
+    if all().any(|known| known == name) {
         return Ok(());
     }
-    if name.starts_with("BATCHLAS_TUNE_") {
-        let known: Vec<_> = TUNABLES.iter().map(|t| t.variable).collect();
-        if !known.contains(&name) {
-            let text = format!("unknown tuning parameter {name}: one of {}", known.join(", "));
-            return Err(Error::argument(text));
-        }
-    } else if name.ends_with("_ROUTE") {
-        let known: Vec<String> = crate::ops::OPERATIONS.iter().map(|o| variable(o)).collect();
-        if !known.iter().any(|k| k == name) {
-            let known = known.join(", ");
-            return Err(Error::argument(format!(
-                "environment variable {name} pins no operation: one of {known}"
-            )));
-        }
-    } else {
-        let pins: Vec<String> = crate::ops::OPERATIONS.iter().map(|o| variable(o)).collect();
-        let tunables = TUNABLES.iter().map(|t| t.variable);
-        let mut all = KNOWN.iter().copied().chain(tunables).chain(pins.iter().map(String::as_str));
-        if let Some(meant) = all.find(|known| is_near(name, known)) {
-            return Err(Error::argument(format!("unknown environment variable {name}: is {meant} meant?")));
-        }
+    let upper = name.to_ascii_uppercase();
+    let rest = upper.strip_prefix("BATCHLAS_");
+    if rest.is_some_and(|rest| rest.starts_with("TUNE_")) && !is_near(&upper, TUNED_DIR) {
+        let known: Vec<_> = tunables.clone().collect();
+        let text = format!("unknown tuning parameter {name}: one of {}", known.join(", "));
+        return Err(Error::argument(text));
+    }
+    if rest.is_some_and(|rest| rest.ends_with("_ROUTE") || rest == "ROUTE") {
+        return Err(pins_nothing(name, pins));
+    }
+    if let Some(meant) = all().find(|known| is_near(&upper, known)) {
+        return Err(Error::argument(format!("unknown environment variable {name}: is {meant} meant?")));
+    }
+    // The words of a pin in another order, one alone, or another word for the route.
+    let is_pin = |word: &str| {
+        word.starts_with("ROUTE") || crate::ops::OPERATIONS.iter().any(|o| o.name.eq_ignore_ascii_case(word))
+    };
+    if rest.is_some_and(|rest| rest.split('_').any(is_pin)) {
+        return Err(pins_nothing(name, pins));
     }
     Ok(())
+}
+
+fn pins_nothing(name: &str, pins: &[String]) -> Error {
+    Error::argument(format!("environment variable {name} pins no operation: one of {}", pins.join(", ")))
 }
 
 /// The variable that names a folder of kernels for GPUs, in place of the embedded ones.
@@ -82,10 +87,10 @@ pub const KERNEL_DIR: &str = "BATCHLAS_KERNEL_DIR";
 /// a variable that is misspelt would be passed over in silence.
 const KNOWN: [&str; 6] = [TRACE, COVERAGE, TUNED_DIR, KERNEL_DIR, "BATCHLAS_SIMT_SEED", "BATCHLAS_PTXAS"];
 
-/// Whether a name is a known one with another ending, other case, or at most two slips.
+/// Whether a name in capitals is a known one with another ending, or at most two slips.
 fn is_near(name: &str, known: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    name.starts_with(known) || slips(name.as_bytes(), known.as_bytes()) <= 2
+    let like_sized = name.len().abs_diff(known.len()) <= 2;
+    name.starts_with(known) || like_sized && slips(name.as_bytes(), known.as_bytes()) <= 2
 }
 
 /// Letters to add, to drop or to change on the way from one word to the other.
@@ -153,8 +158,31 @@ mod tests {
             let text = check(name).unwrap_err().to_string();
             assert!(text.contains(name) && text.contains(&format!("is {meant} meant")), "{text}");
         }
-        for name in ["BATCHLAS_SYEVD_ROUTE", "BATCHLAS_syev_ROUTE", "BATCHLAS_ROUTE", "BATCHLAS_TUNE_CHUNK"] {
+        for (name, meant) in [
+            ("batchlas_trace", TRACE),
+            ("BATCHLASS_SYEV_ROUTE", "BATCHLAS_SYEV_ROUTE"),
+            ("BATCHLA_COVERAGE", COVERAGE),
+            ("BATCHLAS_TUNE_DIR", TUNED_DIR),
+        ] {
             let text = check(name).unwrap_err().to_string();
+            assert!(text.contains(name) && text.contains(&format!("is {meant} meant")), "{text}");
+        }
+        for name in ["TRACE", "ROUTE", "MY_SYEV_ROUTE", "BATCH_SIZE", "BATCHLAS_HOME", "OTHERLAS_TRACE"] {
+            check(name).unwrap();
+        }
+        for name in [
+            "BATCHLAS_SYEVD_ROUTE",
+            "BATCHLAS_syev_ROUTE",
+            "batchlas_syev_route",
+            "BATCHLAS_ROUTE",
+            "BATCHLAS_ROUTE_SYEV",
+            "BATCHLAS_SYEV",
+            "BATCHLAS_GEMM_FAMILY",
+            "BATCHLAS_TUNE_CHUNK",
+            "batchlas_tune_chunk_items",
+        ] {
+            let text = check(name).unwrap_err().to_string();
+            assert!(text.contains("one of BATCHLAS_"), "{text}");
             assert!(text.contains(&format!("{name} ")) || text.contains(&format!("{name}:")), "{text}");
         }
     }

@@ -25,6 +25,22 @@ fn or_none(names: &[String]) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
+/// Those that cannot, families of one reason together.
+fn and_not(refusals: &[Refusal]) -> String {
+    let mut reasons: Vec<(&str, Vec<&str>)> = Vec::new();
+    for Refusal { family, reason } in refusals {
+        match reasons.iter_mut().find(|(known, _)| known == reason) {
+            Some((_, families)) => families.push(family),
+            None => reasons.push((reason, vec![family])),
+        }
+    }
+    let told = reasons.iter().map(|(reason, families)| format!("{}: {reason}", families.join(", ")));
+    if refusals.is_empty() {
+        return String::new();
+    }
+    format!("; these cannot: {}", told.collect::<Vec<_>>().join("; "))
+}
+
 /// Why no family was chosen.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -53,7 +69,10 @@ pub enum RouteError {
     },
 
     /// A pinned family cannot run the shape.
-    #[error("{op} route {pin} cannot run {shape}: {}; these can: {}", list(.refused), or_none(.runnable))]
+    #[error(
+        "{op} route {pin} cannot run {shape}: {}; these can: {}{}",
+        list(.refused), or_none(.runnable), and_not(.others)
+    )]
     Pinned {
         /// The operation.
         op: &'static str,
@@ -64,7 +83,9 @@ pub enum RouteError {
         /// What stands in the way.
         refused: Vec<Refusal>,
         /// Families that can run the shape.
-        runnable: Vec<String>,
+        runnable: Box<[String]>,
+        /// Why the remaining families cannot.
+        others: Box<[Refusal]>,
     },
 
     /// No family can run the shape.

@@ -14,6 +14,7 @@ mod table;
 mod tables;
 pub mod tune;
 
+pub(crate) use choose::rest;
 pub use choose::{CanRun, Choice, Source, choose};
 pub use environment::KERNEL_DIR;
 pub use error::{Refusal, RouteError, TableError};

@@ -81,13 +81,16 @@ fn parse(operation: &'static Operation, text: &str, from: &str) -> std::result::
     }
     let pin = format!("'{text}'{from}");
     Candidate::parse(operation, &word).map(Pin::Family).map_err(|e| match e {
-        ParseError::UnknownFamily { .. } => {
-            let mut words = operation.family_names();
-            words.extend(["auto".to_owned(), "native".to_owned()]);
-            RouteError::Unknown { op: operation.name, pin, words }
-        }
+        ParseError::UnknownFamily { .. } => unknown(operation, pin),
         ParseError::Params(reason) => RouteError::Params { op: operation.name, pin, reason },
     })
+}
+
+/// The error of a pin that is none of the operation's.
+pub(super) fn unknown(operation: &'static Operation, pin: String) -> RouteError {
+    let mut words = operation.family_names();
+    words.extend(["auto".to_owned(), "native".to_owned()]);
+    RouteError::Unknown { op: operation.name, pin, words }
 }
 
 /// The environment variable that pins an operation: `BATCHLAS_SYEV_ROUTE`.
@@ -141,7 +144,8 @@ impl ScopedPin {
 
 impl Drop for ScopedPin {
     fn drop(&mut self) {
-        PINS.with_borrow_mut(|pins| pins.retain(|entry| entry.id != self.id));
+        // A guard that lives in a thread local itself may outlive the list, and then has nothing left to end.
+        let _ = PINS.try_with(|pins| pins.borrow_mut().retain(|entry| entry.id != self.id));
     }
 }
 
@@ -157,10 +161,13 @@ impl Drop for ScopedPin {
 /// variable of that form that names no operation, likewise.
 pub fn effective(operation: &'static Operation, call: Option<&Pin>) -> Result<Option<Pinned>> {
     let environment = from_environment(operation, environment::read)?;
-    let scope = PINS.with_borrow(|pins| {
+    // In a thread that is ending the list may be gone, and with it its pins.
+    let scope = PINS.try_with(|pins| {
+        let pins = pins.borrow();
         let newest = pins.iter().rev().find(|entry| entry.operation == operation.name);
         newest.map(|entry| Pinned { pin: entry.pin.clone(), source: Source::Scope, variable: None })
     });
+    let scope = scope.ok().flatten();
     let pinned = call.cloned().map(Pinned::call).or(scope).or(environment);
     Ok(pinned.filter(|p| p.pin != Pin::Auto))
 }

@@ -13,6 +13,9 @@ pub const HEADING: &str = "batchlas routes 1";
 /// The provenance that a table must carry, in the order in which it is written.
 pub const PROVENANCE: [&str; 7] = ["status", "device", "driver", "tool chain", "date", "commit", "note"];
 
+/// What a header says of the table, beside its provenance.
+const FIELDS: [&str; 3] = ["op", "arch", "keys"];
+
 /// How the rows of a table came about.
 pub const STATUSES: [&str; 3] = ["measured", "transcribed", "provisional"];
 
@@ -108,6 +111,13 @@ impl Table {
     }
 }
 
+/// Text as an error shows it: what cannot be seen (a byte order mark, a control character) by its code.
+fn visible(text: &str) -> String {
+    let unseen = |c: char| c.is_control() || matches!(c, '\u{feff}' | '\u{200b}'..='\u{200f}');
+    let shown = |c: char| if unseen(c) { c.escape_unicode().to_string() } else { c.to_string() };
+    text.chars().map(shown).collect()
+}
+
 /// Compares |log size - log x| with |log size - log y|, exactly.
 fn nearer(size: u64, x: u64, y: u64) -> std::cmp::Ordering {
     let ratio = |r: u64| (u128::from(size.max(r)), u128::from(size.min(r)));
@@ -134,7 +144,7 @@ impl Parser<'_> {
         match lines.next() {
             Some((_, HEADING)) => {}
             Some((line, other)) => {
-                return Err(self.error(line, format!("expected '{HEADING}', found '{other}'")));
+                return Err(self.error(line, format!("expected '{HEADING}', found '{}'", visible(other))));
             }
             None => return Err(self.error(0, format!("empty; the first line is '{HEADING}'"))),
         }
@@ -147,6 +157,9 @@ impl Parser<'_> {
             {
                 self.field(&mut header, line, field.trim(), value.trim())?;
                 continue;
+            }
+            if rows.is_empty() {
+                self.check_colon(line, text)?;
             }
             let row = self.row(line, text)?;
             if let Some(earlier) = rows.iter().find(|r| r.key == row.key) {
@@ -165,7 +178,7 @@ impl Parser<'_> {
         field: &str,
         value: &str,
     ) -> Result<(), TableError> {
-        let known = ["op", "arch", "keys"].into_iter().chain(PROVENANCE);
+        let known = FIELDS.into_iter().chain(PROVENANCE);
         let Some(name) = known.clone().find(|k| *k == field) else {
             let names: Vec<_> = known.collect();
             return Err(self.error(line, format!("unknown field '{field}': one of {}", names.join(", "))));
@@ -179,6 +192,17 @@ impl Parser<'_> {
         Ok(())
     }
 
+    /// A field of the header without its `: ` would be taken for a row that begins with an unknown word.
+    fn check_colon(&self, line: usize, text: &str) -> Result<(), TableError> {
+        let begins = |field: &str| {
+            text.strip_prefix(field).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
+        };
+        match FIELDS.into_iter().chain(PROVENANCE).find(|field| begins(field)) {
+            Some(field) => Err(self.error(line, format!("'{text}': a field is written '{field}: value'"))),
+            None => Ok(()),
+        }
+    }
+
     fn row(&self, line: usize, text: &str) -> Result<Row, TableError> {
         let mut fields = text.split_whitespace();
         let mut key = ShapeKey { words: Vec::new(), sizes: Vec::new() };
@@ -189,14 +213,17 @@ impl Parser<'_> {
                 Key::Word { name, words } => match words.iter().find(|w| **w == value) {
                     Some(word) => key.words.push(word),
                     None => {
-                        let reason = format!("'{value}' is no {name}: one of {}", words.join(", "));
+                        let reason =
+                            format!("'{}' is no {name}: one of {}", visible(value), words.join(", "));
                         return Err(self.error(line, reason));
                     }
                 },
                 Key::Size { name } => match super::operation::number(value).filter(|v| *v > 0) {
                     Some(size) => key.sizes.push(u64::from(size)),
                     None => {
-                        return Err(self.error(line, format!("'{value}' is no {name}: a number from 1")));
+                        let reason =
+                            format!("'{}' is no {name}: a number from 1 to {}", visible(value), u32::MAX);
+                        return Err(self.error(line, reason));
                     }
                 },
             }
@@ -230,7 +257,7 @@ impl Parser<'_> {
         mut header: BTreeMap<&'static str, (usize, String)>,
         rows: Vec<Row>,
     ) -> Result<Table, TableError> {
-        for name in ["op", "arch", "keys"].into_iter().chain(PROVENANCE) {
+        for name in FIELDS.into_iter().chain(PROVENANCE) {
             if !header.contains_key(name) {
                 return Err(self.error(0, format!("the header has no '{name}'")));
             }

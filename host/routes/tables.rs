@@ -55,7 +55,18 @@ pub struct Found {
 pub fn table(operation: &'static Operation, arch: Arch) -> Result<Found> {
     let dir = std::env::var_os(TUNED_DIR).filter(|d| !d.is_empty()).map(PathBuf::from);
     let found = match &dir {
-        Some(dir) => find(operation, arch, &archs_in(operation, dir)?, |a| read(operation, dir, a)),
+        Some(dir) => {
+            let archs = archs_in(operation, dir)?;
+            if archs.is_empty() {
+                return Err(Error::argument(format!(
+                    "{TUNED_DIR}={}: no {}.sm_90.txt or other table of {} there, and none is embedded beside a folder",
+                    dir.display(),
+                    operation.name,
+                    operation.name
+                )));
+            }
+            find(operation, arch, &archs, |a| read(operation, dir, a))
+        }
         None => {
             let archs: Vec<Arch> =
                 EMBEDDED.iter().filter(|(op, ..)| *op == operation.name).map(|(_, a, _)| *a).collect();
@@ -141,7 +152,9 @@ fn read(operation: &'static Operation, dir: &Path, arch: Arch) -> Result<Arc<Tab
     let table = Arc::new(Table::parse(operation, &path.display().to_string(), &text)?);
     if table.arch() != arch {
         let reason = format!("the header says {}, the file's name {arch}", table.arch());
-        return Err(TableError { file: path.display().to_string(), line: 0, reason }.into());
+        let line =
+            text.lines().position(|line| line.trim_start().starts_with("arch:")).map_or(0, |at| at + 1);
+        return Err(TableError { file: path.display().to_string(), line, reason }.into());
     }
     cache.insert(path, (text, Arc::clone(&table)));
     Ok(table)
@@ -158,19 +171,36 @@ fn utf8(file: &str, bytes: Vec<u8>) -> std::result::Result<String, TableError> {
     })
 }
 
+/// The architectures of an operation's tables in a folder. What is named like a table and is none would be passed over in
+/// silence, and another table used: a mistake in the name is an error.
 fn archs_in(operation: &Operation, dir: &Path) -> Result<Vec<Arch>> {
     let io = |e: std::io::Error| Error::argument(format!("{TUNED_DIR}={}: {e}", dir.display()));
     let mut archs = Vec::new();
     for entry in std::fs::read_dir(dir).map_err(io)? {
-        let name = entry.map_err(io)?.file_name();
-        let arch: Option<Arch> = name
-            .to_str()
-            .and_then(|n| n.strip_prefix(operation.name)?.strip_prefix('.')?.strip_suffix(".txt"))
-            .and_then(|a| a.parse().ok());
-        archs.extend(arch);
+        let entry = entry.map_err(io)?;
+        let name = entry.file_name();
+        let Some((op, arch)) = name.to_str().and_then(parts_of) else { continue };
+        let known = crate::ops::OPERATIONS.iter().any(|o| o.name == op);
+        let reason = match arch.parse() {
+            Ok(arch) if op == operation.name => {
+                archs.push(arch);
+                continue;
+            }
+            Ok(_) if known => continue,
+            Ok(_) => format!("a table of '{op}', which is no operation"),
+            Err(_) => format!("a table for '{arch}', which is no architecture: write sm_90"),
+        };
+        return Err(TableError { file: entry.path().display().to_string(), line: 0, reason }.into());
     }
     archs.sort_unstable();
     Ok(archs)
+}
+
+/// The parts of a table's name, `syev` and `sm_90` of `syev.sm_90.txt`. Other files may lie there too, so that the second
+/// part must begin like an architecture and have no dot.
+fn parts_of(name: &str) -> Option<(&str, &str)> {
+    let (op, arch) = name.strip_suffix(".txt")?.split_once('.')?;
+    (arch.to_ascii_lowercase().starts_with("sm") && !arch.contains('.')).then_some((op, arch))
 }
 
 fn warn_once(note: &str) {
@@ -205,6 +235,31 @@ mod tests {
         assert_eq!(text, "t:2: byte 0xe9 at 7 is no UTF-8; tables are plain text");
         assert!(found(b"\xff").unwrap_err().starts_with("t:1: byte 0xff at 1 "));
         assert!(found(b"a\nb\n\xe9").unwrap_err().starts_with("t:3: "), "cut within a character");
+    }
+
+    #[test]
+    fn names_that_are_nearly_those_of_tables_are_refused() {
+        let dir = std::env::temp_dir().join(format!("batchlas-names-{}", std::process::id()));
+        std::fs::create_dir_all(&dir).unwrap();
+        let syev = &crate::ops::syev::OPERATION;
+        for name in ["syev.sm_90.txt", "syev.sm_120.txt", "gemm.sm_80.txt", "README.txt", "syev.notes.txt"] {
+            std::fs::write(dir.join(name), "").unwrap();
+        }
+        std::fs::write(dir.join("syev.sm_90.txt.journal"), "").unwrap();
+        assert_eq!(archs_in(syev, &dir).unwrap(), [Arch(90), Arch(120)]);
+        for (name, reason) in [
+            ("syev.sm90.txt", "'sm90', which is no architecture"),
+            ("syev.SM_90.txt", "'SM_90', which is no architecture"),
+            ("syev.sm_090.txt", "'sm_090', which is no architecture"),
+            ("gemm.sm_+90.txt", "'sm_+90', which is no architecture"),
+            ("syve.sm_90.txt", "'syve', which is no operation"),
+        ] {
+            std::fs::write(dir.join(name), "").unwrap();
+            let text = archs_in(syev, &dir).unwrap_err().to_string();
+            assert!(text.contains(name) && text.contains(reason), "{text}");
+            std::fs::remove_file(dir.join(name)).unwrap();
+        }
+        std::fs::remove_dir_all(&dir).unwrap();
     }
 
     #[test]

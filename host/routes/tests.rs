@@ -121,14 +121,24 @@ fn a_decision_can_run_or_the_error_names_every_family() {
                 let family = |r: &Refusal| r.family.split(':').next().unwrap_or_default().to_owned();
                 let mut names: Vec<_> = refused.iter().map(family).collect();
                 names.sort();
+                // With the row's parameters and without.
+                names.dedup();
                 let mut all = OPERATION.family_names();
                 all.sort();
                 assert_eq!(names, all);
                 assert!(refused.iter().all(|r| r.reason.starts_with("reason ")));
             }
-            Err(RouteError::Pinned { refused, runnable, .. }) => {
+            Err(RouteError::Pinned { refused, runnable, others, .. }) => {
                 let wanted = pin.unwrap();
                 assert!(!refused.is_empty());
+                let told = |name: &str| {
+                    let of = |r: &Refusal| r.family.split(':').next() == Some(name);
+                    runnable.iter().any(|r| r == name) || refused.iter().chain(&others).any(of)
+                };
+                assert!(
+                    OPERATION.families.iter().all(|f| told(f.name)),
+                    "{refused:?} {runnable:?} {others:?}"
+                );
                 assert_eq!(runnable.len(), able.count_ones() as usize);
                 if let Pin::Family(wanted) = wanted {
                     assert!(can_run(&wanted).is_err());
@@ -148,6 +158,47 @@ fn first_of_the_row(table: &Table, key: &ShapeKey, choice: &Choice, can_run: &Ca
         Source::Rest => assert_eq!(first, None),
         other => panic!("{other:?}"),
     }
+}
+
+/// Parameters of a row that do not suit a shape near it say nothing of the family without them.
+#[test]
+fn a_family_refused_for_its_parameters_is_tried_without_them() {
+    let table = table_of("8 1 blocked:nb=32 vendor:syevj");
+    let can_run = |c: &Candidate| match (c.family().name, c.params().is_empty()) {
+        ("blocked", true) => Ok(()),
+        (name, _) => Err(format!("{name} cannot")),
+    };
+    let choice = choose(&OPERATION, &key(9, 1), Some(&table), None, &can_run).unwrap();
+    assert_eq!((choice.candidate.to_string().as_str(), choice.source), ("blocked", Source::Rest));
+    let never = |c: &Candidate| Err(format!("{c} cannot"));
+    let text = choose(&OPERATION, &key(9, 1), Some(&table), None, &never).unwrap_err().to_string();
+    assert!(text.contains("blocked:nb=32: blocked:nb=32 cannot; "), "{text}");
+    assert!(text.contains("; vendor: vendor cannot") && text.contains("; blocked: blocked cannot"), "{text}");
+}
+
+#[test]
+fn a_pin_that_cannot_run_tells_what_can_and_why_the_rest_cannot() {
+    let can_run = |c: &Candidate| match c.family().name {
+        "cpu" | "cta" if c.params().is_empty() => Ok(()),
+        "vendor" => Err("no library".to_owned()),
+        "cta" => Err("warps is 1".to_owned()),
+        _ => Err("too small".to_owned()),
+    };
+    let pinned = Pinned::call(Pin::parse(&OPERATION, "cta:warps=2").unwrap());
+    let text = choose(&OPERATION, &key(9, 1), None, Some(&pinned), &can_run).unwrap_err().to_string();
+    assert_eq!(
+        text,
+        "syev route 'cta:warps=2' cannot run dtype=f32 jobz=V n=9 batch=1: cta:warps=2: warps is 1; these can: cta, cpu; \
+         these cannot: thread, cta_fused, jacobi, block, blocked, two_stage: too small; vendor: no library"
+    );
+}
+
+#[test]
+fn a_pin_of_another_operation_is_unknown() {
+    let other = Pin::parse(&crate::ops::steqr::OPERATION, "cta:warps=2").unwrap();
+    let pinned = Pinned::call(other);
+    let text = choose(&OPERATION, &key(9, 1), None, Some(&pinned), &|_| Ok(())).unwrap_err().to_string();
+    assert!(text.starts_with("unknown syev route 'cta:warps=2': one of thread, cta, "), "{text}");
 }
 
 #[test]
@@ -208,8 +259,18 @@ fn faults_of_a_table_have_their_line() {
         (replaced("keys: dtype jobz n batch", "keys: n"), "t:11: the keys of syev are 'dtype jobz n batch'"),
         (row("f16 V 8 1 cta"), "t:12: 'f16' is no dtype: one of f32, f64, c32, c64"),
         (row("f32 v 8 1 cta"), "t:12: 'v' is no jobz: one of V, N"),
-        (row("f32 V 0 1 cta"), "t:12: '0' is no n: a number from 1"),
-        (row("f32 V 8 -1 cta"), "t:12: '-1' is no batch: a number from 1"),
+        (row("f32 V 0 1 cta"), "t:12: '0' is no n: a number from 1 to 4294967295"),
+        (row("f32 V 8 -1 cta"), "t:12: '-1' is no batch: a number from 1 to 4294967295"),
+        (row("f32 V 4294967296 1 cta"), "t:12: '4294967296' is no n: a number from 1 to 4294967295"),
+        (
+            format!("\u{feff}{}", header()),
+            "t:1: expected 'batchlas routes 1', found '\\u{feff}batchlas routes 1'",
+        ),
+        (replaced("date: x", "date:x"), "t:8: 'date:x': a field is written 'date: value'"),
+        (
+            replaced("tool chain: x", "tool chain x"),
+            "t:7: 'tool chain x': a field is written 'tool chain: value'",
+        ),
         (row("f32 V 8"), "t:12: no value for 'batch'"),
         (row("f32 V 8 1"), "t:12: no family after the keys"),
         (
@@ -221,8 +282,8 @@ fn faults_of_a_table_have_their_line() {
         (row("f32 V 8 1 blocked:nb=0"), "t:12: 'blocked:nb=0': 'nb=0': nb is a number from 1 to 32"),
         (row("f32 V 8 1 blocked:nb=8,nb=8"), "t:12: 'blocked:nb=8,nb=8': parameter 'nb' is given twice"),
         (
-            row("f32 V 8 1 blocked:8"),
-            "t:12: 'blocked:8': '8' is no parameter of 'blocked'; it takes nb=1..32, warps=1..16, grid=1..128",
+            row("f32 V 8 1 two_stage:8"),
+            "t:12: 'two_stage:8': '8' is no parameter of 'two_stage'; it takes kd=1..256",
         ),
         (
             row("f32 V 8 1 cta\nf32 V 8 1 block"),
@@ -334,6 +395,30 @@ fn pins_nest_and_end_in_any_order_and_stay_on_their_thread() {
     assert_eq!(now(), "auto");
 }
 
+/// A guard in a thread local of a program may be dropped when the thread's pins are gone already.
+#[test]
+fn a_pin_may_outlive_its_threads_pins() {
+    thread_local! {
+        static KEPT: std::cell::RefCell<Option<Last>> = const { std::cell::RefCell::new(None) };
+    }
+    struct Last(#[expect(dead_code, reason = "dropped after this")] Option<ScopedPin>);
+    impl Drop for Last {
+        fn drop(&mut self) {
+            // The pins may be gone or not; neither ends the process.
+            assert!(["cta", "auto"].contains(&pin_of(effective(&OPERATION, None).unwrap()).as_str()));
+        }
+    }
+    let pin = || ScopedPin::new(&OPERATION, Pin::parse(&OPERATION, "cta").unwrap());
+    // Registered before the pins, and after them.
+    let before = std::thread::spawn(move || {
+        KEPT.set(Some(Last(None)));
+        KEPT.set(Some(Last(Some(pin()))));
+    });
+    let after = std::thread::spawn(move || KEPT.set(Some(Last(Some(pin())))));
+    before.join().unwrap();
+    after.join().unwrap();
+}
+
 #[test]
 fn the_environment_pins_and_its_typos_are_errors() {
     let read = |pairs: &[(&str, &str)]| {
@@ -354,4 +439,27 @@ fn the_environment_pins_and_its_typos_are_errors() {
     assert!(text.contains(known), "{text}");
     let text = read(&[("BATCHLAS_SYEV_ROUTE", "cpu:nb=2")]).unwrap_err().to_string();
     assert!(text.contains("'cpu' has no parameter 'nb'"), "{text}");
+}
+
+/// The page for people has every family and parameter that a table may hold.
+#[test]
+fn the_page_of_tables_lists_families_and_parameters() {
+    let page = include_str!("../../tuned/README.md");
+    for operation in crate::ops::OPERATIONS {
+        let start = format!("| {} |", operation.name);
+        let line = page.lines().find(|line| line.starts_with(&start)).unwrap_or_else(|| panic!("{start}"));
+        let said: Vec<&str> = line.split(|c: char| !c.is_alphanumeric() && c != '_' && c != '=').collect();
+        let has = |word: &str| assert!(said.contains(&word), "'{word}' is not in {line}");
+        operation.keys.iter().for_each(|key| has(key.name()));
+        for family in operation.families {
+            has(family.name);
+            for param in family.params {
+                match param {
+                    Param::Named { name, .. } => has(&format!("{name}=")),
+                    Param::Tile => has("MxNxK"),
+                    Param::Word(words) => words.iter().copied().for_each(has),
+                }
+            }
+        }
+    }
 }

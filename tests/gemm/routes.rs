@@ -26,9 +26,11 @@ fn every_type_and_shape_has_a_row_and_a_family_of_ours() {
             {
                 let problem = Problem { op_a, op_b, ..problem(dtype, m, n, k, batch) };
                 let asked = explain(&problem, Arch(90), Some(&Pin::Native)).unwrap();
-                let decision = asked.decision.unwrap();
                 assert_eq!(asked.row.words, [dtype.name(), problem.trans()]);
-                assert_eq!(decision, asked.candidates[0], "{problem:?}: the row's first can run");
+                if cfg!(feature = "kernels") {
+                    let decision = asked.decision.unwrap();
+                    assert_eq!(decision, asked.candidates[0], "{problem:?}: the row's first can run");
+                }
                 assert_eq!(asked.status, "provisional");
             }
         }

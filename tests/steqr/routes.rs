@@ -1,11 +1,9 @@
 //! Routes of `steqr` as a user meets them.
 
-#[cfg(feature = "simt")]
-use batchlas::linalg::Method;
-use batchlas::linalg::{EighTridiagonalOptions, eigh_tridiagonal_with};
+use batchlas::linalg::{EighTridiagonalOptions, Method, eigh_tridiagonal_with};
 use batchlas::ops::Target;
 use batchlas::ops::steqr::{Form, OPERATION, Options, Problem, Update, explain, plan};
-use batchlas::routes::Pin;
+use batchlas::routes::{Pin, ScopedPin};
 use batchlas::{Arch, Dtype, Jobz, Queue};
 
 fn problem(dtype: Dtype, n: usize) -> Problem {
@@ -61,13 +59,30 @@ fn form_and_update_pin_the_family_that_has_them() {
     }
 }
 
+/// A family of QL makes QL the method; `auto` and `native`, which name none, do not, and `auto` undoes a pin further out.
+#[test]
+fn pins_without_a_family_leave_the_method_open() {
+    let large = Problem { n: 40, ..problem(Dtype::F64, 0) };
+    let target = Target::assumed(Arch(90));
+    let method = |pin: Option<Pin>| Method::Auto.resolve(&large, &target, pin.as_ref()).unwrap();
+    assert_eq!(method(None), Method::Dc);
+    assert_eq!(method(pin("auto")), Method::Dc);
+    assert_eq!(method(pin("native")), Method::Dc);
+    assert_eq!(method(pin("wg")), Method::Qr);
+    let _scope = ScopedPin::new(&OPERATION, pin("cta").unwrap());
+    assert_eq!(method(None), Method::Qr);
+    assert_eq!(method(pin("auto")), Method::Dc);
+    let _inner = ScopedPin::new(&OPERATION, pin("native").unwrap());
+    assert_eq!(method(None), Method::Dc);
+}
+
 #[test]
 fn a_form_is_never_traded_for_the_cpu() {
     let (d, e) = ([1.0f64, 2.0], [0.5]);
     let options = EighTridiagonalOptions { form: Some(Form::Nested), or_cpu: true, ..Default::default() };
     let error = eigh_tridiagonal_with(&Queue::cpu(), &d, &e, 2, &options).unwrap_err().to_string();
     assert!(error.starts_with("steqr route 'cta:nested' cannot run dtype=f64 jobz=V n=2 batch=1"), "{error}");
-    assert!(error.ends_with("these can: cpu"), "{error}");
+    assert!(error.contains("these can: cpu; these cannot: wg: "), "{error}");
 }
 
 #[test]

@@ -13,21 +13,27 @@ pub fn panel(queue: &Queue) -> Vec<Outcome> {
     outcomes.extend(reductions(queue, 67, Some("blocked:nb=32,warps=4,tail=0")));
     outcomes.extend(reductions(queue, 36, Some("blocked:nb=16,warps=2,grid=2,tail=0")));
     outcomes.extend(super::syr2k::updates(queue));
+    // Panels of 32 reflectors, where 64 are the usual.
+    for nb in [32, 64] {
+        let apply = Some(format!("blocked:nb={nb}"));
+        outcomes.push(reduction::<f64>(queue, 40, None, apply.as_deref()));
+        outcomes.push(reduction::<Complex<f32>>(queue, 70, None, apply.as_deref()));
+    }
     outcomes
 }
 
 /// A reduction and its product of reflectors in every type.
 pub fn reductions(queue: &Queue, n: usize, route: Option<&str>) -> Vec<Outcome> {
     vec![
-        reduction::<f32>(queue, n, route),
-        reduction::<f64>(queue, n, route),
-        reduction::<Complex<f32>>(queue, n, route),
-        reduction::<Complex<f64>>(queue, n, route),
+        reduction::<f32>(queue, n, route, None),
+        reduction::<f64>(queue, n, route, None),
+        reduction::<Complex<f32>>(queue, n, route, None),
+        reduction::<Complex<f64>>(queue, n, route, None),
     ]
 }
 
 /// A batch with one bad item.
-fn reduction<T: Scalar>(queue: &Queue, n: usize, route: Option<&str>) -> Outcome {
+fn reduction<T: Scalar>(queue: &Queue, n: usize, route: Option<&str>, apply: Option<&str>) -> Outcome {
     let (batch, uplo) = (2, if n % 2 == 1 { Uplo::Upper } else { Uplo::Lower });
     let layout = Layout::new(n, n, n + 1, (n + 1) * n + 2, batch).expect("a layout");
     let mut random = Random::new(n as u64);
@@ -45,7 +51,8 @@ fn reduction<T: Scalar>(queue: &Queue, n: usize, route: Option<&str>) -> Outcome
 
     let identity = Batch::<T>::from_fn(n, n, batch, |_, i, j| T::from_f64(f64::from(u8::from(i == j)), 0.0));
     let mut q = DeviceBatch::upload_as(queue, &identity, layout).expect("an upload");
-    let options = ormqr::Options { shift: 1, ..Default::default() };
+    let apply = apply.map(|route| Pin::parse(&ormqr::OPERATION, route).expect("a route"));
+    let options = ormqr::Options { shift: 1, route: apply, ..Default::default() };
     ormqr::solve(queue, &a, &tau, &mut q, &options).expect("no finding");
     let arrays = vec![
         ("status", integers(&queue.download(&status).expect("a download"))),

@@ -46,8 +46,14 @@ fn main() -> ExitCode {
 
 fn fail(failure: &Failure) -> ExitCode {
     // Nobody is left to tell where stderr is closed.
-    let _ = writeln!(io::stderr(), "batchlas: {failure}");
+    let _ = writeln!(io::stderr(), "batchlas: {}", harmless(&failure.to_string()));
     ExitCode::from(FAILED)
+}
+
+/// A message without what a terminal would obey: it quotes names, variables and files as they are.
+fn harmless(text: &str) -> String {
+    let shown = |c: char| if c.is_control() && c != '\n' { c.escape_default().to_string() } else { c.into() };
+    text.chars().map(shown).collect()
 }
 
 /// clap's help and version on stdout, its errors as one line on stderr.
@@ -83,6 +89,11 @@ fn usage_line(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn messages_do_not_steer_the_terminal() {
+        assert_eq!(harmless("route 'c\x1b[31mta\r'\nnext \u{e9}"), "route 'c\\u{1b}[31mta\\r'\nnext \u{e9}");
+    }
 
     #[test]
     fn usage_errors_are_one_line() {

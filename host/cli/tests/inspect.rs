@@ -155,6 +155,41 @@ fn routes_of_sm_89_are_the_published_rules() {
     assert_eq!(json["refused"]["two_stage"], "not built yet", "listed, and its reason told: {json}");
 }
 
+/// The kernels are compiled for sm_80 and newer: an older GPU has the vendor's routines or nothing.
+#[test]
+fn routes_of_a_gpu_that_is_too_old() {
+    let lab = Lab::new();
+    let json = lab.run("routes syev --dtype f32 --n 16 --batch 9 --arch sm_75 --json").ok().json();
+    assert_eq!(
+        (&json["decision"], &json["refused"]["cta"]),
+        (&"vendor".into(), &"needs sm_80 or newer".into())
+    );
+    let text = lab.run("routes steqr --dtype f32 --n 16 --batch 9 --arch sm_75").ok().stdout;
+    assert!(text.contains("decision  none"), "{text}");
+    lab.run("routes syev --dtype f32 --n 16 --batch 9 --arch sm_090")
+        .refused("unknown architecture `sm_090`");
+}
+
+/// A row's parameters may not suit the shape; the family is then tried without them, and shown so.
+#[test]
+fn routes_show_a_family_that_is_tried_without_its_parameters() {
+    let lab = Lab::new();
+    let table =
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tuned/sytrd.sm_90.txt"))
+            .unwrap();
+    let (header, keys) = table.split_once("keys:").unwrap();
+    let header = format!("{header}keys:{}\n", keys.lines().next().unwrap());
+    std::fs::create_dir_all(lab.path("t")).unwrap();
+    let rows = ["f32", "f64", "c32", "c64"].map(|dtype| format!("{dtype} 1 1 blocked:warps=3\n")).concat();
+    lab.write("t/sytrd.sm_90.txt", format!("{header}{rows}").as_bytes());
+    let given = [("BATCHLAS_TUNED_DIR", "t")];
+    let text = lab.run_with("routes sytrd --dtype f32 --n 200 --batch 9", &given).ok().stdout;
+    assert!(text.contains("decision  blocked\n"), "{text}");
+    assert!(text.lines().any(|l| l.starts_with("blocked ") && l.ends_with("-           can run")), "{text}");
+    lab.run_with("routes syev --dtype f32 --n 4 --batch 9", &given)
+        .refused("no syev.sm_90.txt or other table of syev");
+}
+
 /// The vendor's library counts as present, but has bounds of its own.
 #[test]
 fn routes_of_orders_that_nobody_takes() {

@@ -270,6 +270,20 @@ fn captures_of_routes_are_compared() {
         run.stdout
     );
     assert_eq!(lines(&lab, "told.jsonl").len(), 3);
+    lab.run("compare x.jsonl y.jsonl").refused("--routes compares them");
+}
+
+/// The command line solves a large batch in parts, under one decision: that is what a capture holds, as it was taken.
+#[test]
+fn a_batch_in_parts_is_one_decision_of_a_capture() {
+    let lab = Lab::new();
+    lab.npy("a.npy", &[150, 3, 3], &symmetric(150, 3, 1));
+    lab.run_with("eigh a.npy --device simt", &[("BATCHLAS_COVERAGE", "c.jsonl")]).ok();
+    let decisions = lines(&lab, "c.jsonl");
+    assert_eq!(decisions.len(), 1, "{decisions:?}");
+    let decision = &decisions[0];
+    assert_eq!((&decision["shape"]["batch"], &decision["source"]), (&"150".into(), &"table".into()));
+    assert!(decision["route"].as_str().unwrap().contains("warps="), "with what the plan chose: {decision}");
 }
 
 #[test]

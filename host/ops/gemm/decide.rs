@@ -34,6 +34,10 @@ impl Routed for Problem {
     ) -> std::result::Result<(), String> {
         family.can_run(self, params, target)
     }
+
+    fn reached(&self, family: &dyn Family, params: &Params, target: &Target) -> Result<Params> {
+        Ok(family.plan(self, params, target)?.params)
+    }
 }
 
 /// Answers for a GPU of an architecture that need not be here. Touches no

@@ -11,6 +11,7 @@ use crate::memory::{DeviceBatch, DeviceBuffer};
 use crate::ops::Target;
 use crate::ops::tiles::{KernelScalar, Matrices, config, leading_dimension, submit};
 use crate::queue::{Queue, workspace_bytes};
+use crate::routes::Params;
 use crate::scalar::Dtype;
 
 /// What is applied: reflector `k` of an item lies in column `k` below row `k + shift`, where it is 1.
@@ -24,29 +25,49 @@ pub(crate) struct Reflectors<T> {
     pub(crate) shift: usize,
 }
 
-pub(crate) fn can_run(problem: &Problem, target: &Target) -> std::result::Result<(), String> {
-    reflectors(problem.dtype, target)?;
-    if problem.n.max(problem.columns) > u32::MAX as usize / 64 {
-        return Err("rows and columns are at most 2^26".to_owned());
-    }
-    Ok(())
+/// How the reflectors are dealt into panels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Panels {
+    /// Reflectors of a panel.
+    pub(crate) nb: usize,
 }
 
-/// Reflectors of a panel: 64 where there are kernels for it and shared memory, else 32.
-fn reflectors(dtype: Dtype, target: &Target) -> std::result::Result<usize, String> {
-    let limits = target.limits().ok_or("needs a GPU or the executor")?;
-    let bytes = |reflectors| Ormqr::bytes(reflectors, dtype.bytes(), dtype.is_complex());
-    let kernels: &[usize] = match dtype {
-        Dtype::F32 => &[64],
-        Dtype::F64 | Dtype::C32 => &[64, 32],
-        Dtype::C64 => &[32],
-    };
-    let most = limits.shared_bytes_per_block;
-    let fitting = kernels.iter().find(|&&reflectors| bytes(reflectors) <= most);
-    fitting.copied().ok_or_else(|| {
-        let needed = bytes(kernels[kernels.len() - 1]);
-        format!("needs {needed} bytes of shared memory a block, the device gives {most}")
-    })
+impl Panels {
+    /// The parameters for a shape, or why it cannot be done.
+    pub(crate) fn new(
+        problem: &Problem,
+        params: &Params,
+        target: &Target,
+    ) -> std::result::Result<Self, String> {
+        let Problem { dtype, n, columns, .. } = *problem;
+        let limits = target.limits().ok_or("needs a GPU or the executor")?;
+        if n.max(columns) > u32::MAX as usize / 64 {
+            return Err("rows and columns are at most 2^26".to_owned());
+        }
+        let kernels: &[usize] = match dtype {
+            Dtype::F32 => &[64],
+            Dtype::F64 | Dtype::C32 => &[64, 32],
+            Dtype::C64 => &[32],
+        };
+        let bytes = |nb| Ormqr::bytes(nb, dtype.bytes(), dtype.is_complex());
+        let most = limits.shared_bytes_per_block;
+        let wanted = match params.get("nb").map(|nb| nb as usize) {
+            None => kernels.iter().copied().find(|&nb| bytes(nb) <= most),
+            Some(nb) if !kernels.contains(&nb) => {
+                let known: Vec<String> = kernels.iter().map(usize::to_string).collect();
+                return Err(format!("nb is {} for {dtype}", known.join(" or ")));
+            }
+            nb => nb,
+        };
+        let nb = wanted.unwrap_or(kernels[kernels.len() - 1]);
+        if bytes(nb) > most {
+            return Err(format!(
+                "needs {} bytes of shared memory a block, the device gives {most}",
+                bytes(nb)
+            ));
+        }
+        Ok(Panels { nb })
+    }
 }
 
 /// Elements of the triangular factors of a batch: 64 a reflector, or less.
@@ -69,14 +90,13 @@ pub(crate) fn factor_bytes(problem: &Problem) -> usize {
 /// `c := Q c`, or `Q^H c`. `t` holds `factor_elements`.
 pub(crate) fn enqueue<T: KernelScalar>(
     queue: &Queue,
-    problem: &Problem,
+    (problem, panels): (&Problem, Panels),
     reflectors: &Reflectors<T>,
     t: GlobalMut<T>,
     c: Matrices<T>,
     adjoint: bool,
 ) -> Result<()> {
-    let panel = self::reflectors(problem.dtype, &Target::of(queue)).map_err(Error::argument)?;
-    if panel == MOST_REFLECTORS {
+    if panels.nb == MOST_REFLECTORS {
         enqueue_panels::<T, 64>(queue, problem, reflectors, t, c, adjoint)
     } else {
         enqueue_panels::<T, 32>(queue, problem, reflectors, t, c, adjoint)
@@ -130,7 +150,7 @@ fn enqueue_panels<T: KernelScalar, const R: usize>(
 
 pub(super) fn launch<T: KernelScalar>(
     queue: &Queue,
-    problem: &Problem,
+    (problem, panels): (&Problem, Panels),
     (v, tau): (&DeviceBatch<T>, &DeviceBuffer<T>),
     c: &mut DeviceBatch<T>,
     (shift, adjoint): (usize, bool),
@@ -145,5 +165,5 @@ pub(super) fn launch<T: KernelScalar>(
         tau_stride: tau.len() / problem.batch,
         shift,
     };
-    enqueue(queue, problem, &reflectors, t, Matrices::of(c), adjoint)
+    enqueue(queue, (problem, panels), &reflectors, t, Matrices::of(c), adjoint)
 }

@@ -32,12 +32,12 @@ impl Routed for Problem {
         if cfg!(feature = "kernels") { Ok(&Blocked) } else { Err(decide::no_kernels()) }
     }
 
-    fn can_run(&self, _: &Blocked, _: &Params, target: &Target) -> std::result::Result<(), String> {
+    fn can_run(&self, _: &Blocked, params: &Params, target: &Target) -> std::result::Result<(), String> {
         #[cfg(feature = "kernels")]
-        return super::blocked::can_run(self, target);
+        return super::blocked::Panels::new(self, params, target).map(|_| ());
         #[cfg(not(feature = "kernels"))]
         {
-            let _ = target;
+            let _ = (params, target);
             Err(decide::no_kernels())
         }
     }

@@ -12,7 +12,7 @@ pub use decide::{Decision, Plan, explain};
 pub use problem::Problem;
 pub use solve::{Options, plan, solve};
 
-use crate::routes::{Family, Key, Kind, Operation};
+use crate::routes::{Family, Key, Kind, Operation, Param};
 
 /// Keys and families of `ormqr`.
 pub static OPERATION: Operation = Operation {
@@ -22,5 +22,10 @@ pub static OPERATION: Operation = Operation {
         Key::Size { name: "n" },
         Key::Size { name: "batch" },
     ],
-    families: &[Family { name: "blocked", kind: Kind::Native, params: &[] }],
+    families: &[Family {
+        name: "blocked",
+        kind: Kind::Native,
+        // Reflectors of a panel: 32 (not f32) or 64 (not c64). Left out: 64 where shared memory has room.
+        params: &[Param::Named { name: "nb", min: 32, max: 64 }],
+    }],
 };

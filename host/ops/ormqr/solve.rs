@@ -33,7 +33,13 @@ pub fn plan(problem: &Problem, target: &Target, route: Option<&Pin>) -> Result<(
     let workspace_bytes = super::blocked::factor_bytes(problem);
     #[cfg(not(feature = "kernels"))]
     let workspace_bytes = 0;
-    let params = decision.route.params().clone();
+    #[allow(unused_mut)]
+    let mut params = decision.route.params().clone();
+    #[cfg(feature = "kernels")]
+    if !problem.is_empty() {
+        let panels = super::blocked::Panels::new(problem, &params, target).map_err(Error::argument)?;
+        params.set("nb", panels.nb as u32);
+    }
     Ok((decision, Plan { problem: *problem, family: "blocked", params, workspace_bytes }))
 }
 
@@ -60,14 +66,14 @@ pub fn solve<T: Scalar>(
     queue.check_owns(v.buffer())?;
     queue.check_owns(tau)?;
     queue.check_owns(c.buffer())?;
-    let (decision, _) = plan(&problem, &Target::of(queue), options.route.as_ref())?;
+    let (decision, plan) = plan(&problem, &Target::of(queue), options.route.as_ref())?;
     let Problem { dtype, n, columns, reflectors, batch } = problem;
     let label = || format!("ormqr {dtype} n={n} columns={columns} reflectors={reflectors} batch={batch}");
     queue.traced_call(label, || {
         if problem.is_empty() {
             return Ok(());
         }
-        launch(queue, &problem, (v, tau), c, (options.shift, options.adjoint))
+        launch(queue, &plan, (v, tau), c, (options.shift, options.adjoint))
     })?;
     Ok(decision)
 }
@@ -99,22 +105,25 @@ fn problem<T: Scalar>(
 #[cfg(feature = "kernels")]
 fn launch<T: Scalar>(
     queue: &Queue,
-    problem: &Problem,
+    plan: &Plan,
     (v, tau): (&DeviceBatch<T>, &DeviceBuffer<T>),
     c: &mut DeviceBatch<T>,
     how: (usize, bool),
 ) -> Result<()> {
     use crate::ops::tiles::for_dtype;
     use crate::ops::typed::{cast, cast_mut};
+    let problem = &plan.problem;
+    let panels =
+        super::blocked::Panels::new(problem, &plan.params, &Target::of(queue)).map_err(Error::argument)?;
     for_dtype!(T::DTYPE, K => {
-        super::blocked::launch::<K>(queue, problem, (cast(v), cast(tau)), cast_mut(c), how)
+        super::blocked::launch::<K>(queue, (problem, panels), (cast(v), cast(tau)), cast_mut(c), how)
     })
 }
 
 #[cfg(not(feature = "kernels"))]
 fn launch<T: Scalar>(
     _: &Queue,
-    _: &Problem,
+    _: &Plan,
     _: (&DeviceBatch<T>, &DeviceBuffer<T>),
     _: &mut DeviceBatch<T>,
     _: (usize, bool),

@@ -37,7 +37,7 @@ impl Family for Blocked {
     ) -> std::result::Result<(), String> {
         Panels::new(problem.dtype, (problem.n, problem.batch), params, target)?;
         if problem.jobz == Jobz::V {
-            ormqr::blocked::can_run(&back_transform(problem, problem.batch), target)?;
+            reflectors(&back_transform(problem, problem.batch), target)?;
             stedc::fits(problem.dtype.real(), problem.n, target)?;
         }
         Ok(())
@@ -67,6 +67,14 @@ impl Family for Blocked {
 fn back_transform(problem: &Problem, batch: usize) -> ormqr::Problem {
     let Problem { dtype, n, .. } = *problem;
     ormqr::Problem { dtype, n, columns: n, reflectors: n.saturating_sub(1), batch }
+}
+
+/// How they are dealt into panels.
+fn reflectors(
+    problem: &ormqr::Problem,
+    target: &Target,
+) -> std::result::Result<ormqr::blocked::Panels, String> {
+    ormqr::blocked::Panels::new(problem, &Params::default(), target)
 }
 
 /// Bytes of a workspace, phase by phase.
@@ -206,7 +214,8 @@ impl<T: Typed> Items<T> {
         };
         if problem.reflectors > 0 {
             let c = Matrices { view: z, ld: n, stride: n * n };
-            ormqr::blocked::enqueue(queue, &problem, &reflectors, factors, c, false)?;
+            let panels = self::reflectors(&problem, &Target::of(queue)).map_err(Error::argument)?;
+            ormqr::blocked::enqueue(queue, (&problem, panels), &reflectors, factors, c, false)?;
         }
         Ok(z.as_global())
     }

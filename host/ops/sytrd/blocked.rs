@@ -113,7 +113,8 @@ impl Panels {
         let resident = usable_blocks(warps).min(batch.div_ceil(limits.multiprocessors.max(1) as usize));
         let share = ((most + SYSTEM_BYTES) / resident.max(1)).saturating_sub(SYSTEM_BYTES);
         let shared = if staged.is_some() { most } else { share };
-        let staged = if grid > 1 { 0 } else { staged.unwrap_or(MAX_PANEL) };
+        let usual = if n > LARGE_STAGED { 0 } else { MAX_PANEL };
+        let staged = if grid > 1 { 0 } else { staged.unwrap_or(usual) };
         let tail = tail::columns(dtype, params.get("tail").map(|tail| tail as usize), target)?;
         Ok(Panels { n, nb, warps, grid, staged, shared, tail })
     }
@@ -361,7 +362,12 @@ const MAX_LD: usize = 1 << 28;
 /// measured yet.
 const LARGE_TILES: usize = 384;
 
-/// Columns of a panel where nothing says otherwise. Not measured yet.
+/// Order above which V and W are not staged where nothing says otherwise: they take the place of L1. f32 with vectors, us a
+/// matrix, as many as fit and none: n = 256 9.85 and 10.0, 512 56.4 and 55.8, 1024 386 and 377 (as `usual_warps`).
+const LARGE_STAGED: usize = 384;
+
+/// Columns of a panel where nothing says otherwise. us a matrix, 16, 24, 32 columns: n = 1024 f32 385.7, 386.3, 385.7, f64
+/// 611, 595, 588 (as `usual_warps`).
 const USUAL_PANEL: usize = 32;
 
 /// Bytes of shared memory that a block takes beside its own.
@@ -372,11 +378,13 @@ fn usable_blocks(warps: usize) -> usize {
     (LATRD_THREADS as usize / 32 / warps).max(1)
 }
 
-/// Warps where nothing says otherwise: the longer the columns, the fewer items fill a GPU. Not measured yet.
+/// Warps where nothing says otherwise: the longer the columns, the fewer items fill a GPU. f64 with vectors, us a matrix: n = 256 13.9
+/// by 4, 14.8 by 8, 16.7 by 16; 512 94, 85, 91; 1024 by 8 630, by 16 588 (H200, batch 131072 / n;
+/// benches/results/blocked_h200_2026-11-30.jsonl).
 fn usual_warps(n: usize) -> usize {
     match n {
-        0..=128 => 4,
-        129..=512 => 8,
+        0..=256 => 4,
+        257..=512 => 8,
         _ => 16,
     }
 }

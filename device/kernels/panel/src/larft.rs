@@ -2,7 +2,7 @@
 
 use crate::shape::{Larft, STRIP, TILE_THREADS, depth, product_ld, staged_ld};
 use crate::units::{Sums, Units, own_rows};
-use crate::vectors::Vectors;
+use crate::vectors::{Vectors, is_aligned};
 use cuda_std::copy;
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
@@ -54,7 +54,8 @@ pub unsafe fn larft<T: Units, const R: usize>(
     let block = thread::block_idx_x();
     let (item, panel) = ((block / panels) as usize, block % panels);
     let first = panel * R as u32;
-    let vectors = Vectors { v: v.at(item * stride as usize), n, ld, first, count, shift };
+    let v = v.at(item * stride as usize);
+    let vectors = Vectors { v, n, ld, first, count, shift, is_aligned: is_aligned(v, ld) };
     let tau = tau.at(item * tau_stride as usize + first as usize);
     let factor = Factor::<T, R>::new();
     factor.gram(&vectors);

@@ -2,9 +2,9 @@
 
 use crate::shape::{Ormqr, STRIP, TILE_THREADS, depth, product_ld, staged_ld};
 use crate::units::{Sums, Units, own_rows};
-use crate::vectors::Vectors;
-use cuda_std::copy;
+use crate::vectors::{Chunk, Live, Vectors, is_aligned};
 use cuda_std::prelude::*;
+use cuda_std::{copy, hint};
 
 /// `C := Q C` or `Q^H C`, where `Q = H_0 H_1 ..` is a product of reflectors in panels of `R`.
 ///
@@ -57,13 +57,13 @@ pub unsafe fn ormqr<T: Units, const R: usize>(
     let (item, at) = ((block / strips) as usize, block % strips * STRIP as u32);
     let left = columns - at;
     let c = c.at(item * c_stride as usize + at as usize * c_ld as usize);
-    let words = const { 16 / size_of::<T>() as u32 };
+    let v = v.at(item * stride as usize);
     let target = Strip::<T, R> {
         c,
         ld: c_ld,
         rows: n,
         columns: if left < STRIP as u32 { left } else { STRIP as u32 },
-        is_aligned: c_ld & (words - 1) == 0 && c.as_ptr() as usize & 15 == 0,
+        is_aligned: is_aligned(c.as_global(), c_ld),
         shared: Memory::new::<R>(),
     };
     let mut step = 0;
@@ -71,7 +71,7 @@ pub unsafe fn ormqr<T: Units, const R: usize>(
         // Q applies its last panel first, Q^H its first.
         let panel = if adjoint != 0 { step } else { panels - 1 - step };
         let first = panel * R as u32;
-        let vectors = Vectors { v: v.at(item * stride as usize), n, ld, first, count, shift };
+        let vectors = Vectors { v, n, ld, first, count, shift, is_aligned: is_aligned(v, ld) };
         target.multiply(&vectors);
         target.multiply_factor(
             &vectors,
@@ -161,19 +161,18 @@ impl<T: Units, const R: usize> Strip<T, R> {
     fn stage(&self, vectors: &Vectors<T>, from: u32, buffer: u32) {
         let chunk = self.shared.chunks.at(buffer * Self::AT.chunk as u32);
         vectors.stage(chunk, Self::STAGED_LD, from, (Self::DEPTH, R as u32));
-        let (row, mut column) = (thread::thread_idx_x() % Self::DEPTH, thread::thread_idx_x() / Self::DEPTH);
-        let mut to = chunk.at(Self::AT.c as u32 + column * Self::STAGED_LD + row);
-        let mut source = self.c.at((column * self.ld + from + row) as usize).as_global();
-        let step = TILE_THREADS / Self::DEPTH;
-        let is_there = from + row < self.rows;
-        // As in `Vectors::stage`.
-        let end = if self.rows == 0 { 0 } else { STRIP as u32 };
-        while column < end {
-            to.copy_async(0, source, 0, is_there && column < self.columns);
-            to = to.at(step * Self::STAGED_LD);
-            source = source.at((step * self.ld) as usize);
-            column += step;
-        }
+        let c = Chunk {
+            source: self.c.as_global(),
+            ld: self.ld,
+            is_aligned: self.is_aligned,
+            from,
+            to: chunk.at(Self::AT.c as u32),
+            to_ld: Self::STAGED_LD,
+        };
+        c.stage((Self::DEPTH, STRIP as u32), |column| {
+            let end = if column < self.columns { self.rows } else { 0 };
+            Live { start: 0, end, is_led: false }
+        });
     }
 
     /// Makes the product `-T` (or `-T^H`) times it, in its place; a barrier is to follow. The first rows of V for the update are
@@ -252,8 +251,8 @@ impl<T: Units, const R: usize> Strip<T, R> {
     #[inline(always)]
     fn place(&self, from: u32, c: usize) -> (GlobalMut<T>, u32) {
         let (row, column) = T::product_place::<R>(c);
-        // In 32 bits, for registers.
-        let place = self.c.at((column * self.ld + from + row) as usize);
+        // In 32 bits and anew at each use, for registers.
+        let place = self.c.at((column * hint::opaque(self.ld) + from + row) as usize);
         let is_there = from + row < self.rows && column < self.columns;
         (place, if is_there { self.rows - from - row } else { 0 })
     }

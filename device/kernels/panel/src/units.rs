@@ -4,6 +4,7 @@
 //! [`STRIP`] columns; a thread holds `R / 16` rows of 4 columns.
 
 use crate::shape::{STRIP, product_ld, staged_ld};
+use cuda_std::hint;
 use cuda_std::matrix::product_16x8x16;
 use cuda_std::prelude::*;
 
@@ -42,7 +43,9 @@ pub trait Units: Scalar {
 /// Where a thread is: lanes 8 by 4 in warps 2 by 4, so that 8 words of V and 4 of C or F serve a warp.
 #[inline(always)]
 fn corner() -> (u32, u32) {
-    let (warp, lane) = (warp::warp_id(), warp::lane_id());
+    // What follows from it is not held in registers from phase to phase.
+    let thread = hint::opaque(thread::thread_idx_x());
+    let (warp, lane) = (thread / 32, thread % 32);
     (lane % 8 + 8 * (warp % 2), lane / 8 + 4 * (warp / 2))
 }
 

@@ -1,6 +1,7 @@
 //! The vectors of a panel of reflectors, and how they come to shared memory.
 
 use crate::shape::TILE_THREADS;
+use cuda_std::hint;
 use cuda_std::prelude::*;
 
 /// The vectors of some reflectors of an item, from `first` on.
@@ -15,6 +16,8 @@ pub(crate) struct Vectors<T> {
     pub count: u32,
     /// How many rows below the diagonal a vector begins.
     pub shift: u32,
+    /// Whether words of 16 bytes begin the columns.
+    pub is_aligned: bool,
 }
 
 impl<T: Scalar> Vectors<T> {
@@ -26,32 +29,109 @@ impl<T: Scalar> Vectors<T> {
     }
 
     /// Begins to stage rows `from..from + rows` of `columns` vectors in `to`, `to_ld` apart; zero past the last row and the last
-    /// reflector, 1 at a vector's first row, zero above. `rows` is a power of two.
+    /// reflector, 1 at a vector's first row, zero above. `rows` is a power of two, `from` a multiple of it.
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
     pub fn stage(&self, to: Shared<T>, to_ld: u32, from: u32, (rows, columns): (u32, u32)) {
-        let (row, mut column) = (thread::thread_idx_x() % rows, thread::thread_idx_x() / rows);
-        let (mut to, at) = (to.at(column * to_ld + row), from + row);
         let source = self.v.at(self.first as usize * self.ld as usize);
-        let mut source = source.at((column * self.ld + at) as usize);
-        let step = TILE_THREADS / rows;
-        let is_whole = from >= self.first + columns + self.shift
-            && from + rows <= self.n
-            && self.first + columns <= self.count;
-        // A bound that is not known keeps the loop rolled, or the multiples of ld take all registers.
-        let end = if self.n == 0 { 0 } else { columns };
-        while column < end {
+        let chunk = Chunk { source, ld: self.ld, is_aligned: self.is_aligned, from, to, to_ld };
+        chunk.stage((rows, columns), |column| {
             let k = self.first + column;
-            let pivot = k + self.shift;
-            let is_there = k < self.count && at < self.n;
-            if !is_whole && is_there && at == pivot {
-                to.set(0, T::ONE);
-            } else {
-                to.copy_async(0, source, 0, is_whole || is_there && at > pivot);
-            }
-            to = to.at(step * to_ld);
-            source = source.at((step * self.ld) as usize);
+            let end = if k < self.count { self.n } else { 0 };
+            Live { start: k + self.shift + 1, end, is_led: true }
+        });
+    }
+}
+
+/// Whether words of 16 bytes begin the columns of a matrix.
+#[inline(always)]
+pub(crate) fn is_aligned<T: Scalar>(matrix: Global<T>, ld: u32) -> bool {
+    ld & (T::LANES as u32 - 1) == 0 && matrix.as_ptr() as usize & 15 == 0
+}
+
+/// The rows of a column that are copied.
+#[derive(Clone, Copy)]
+pub(crate) struct Live {
+    pub start: u32,
+    /// No row where 0.
+    pub end: u32,
+    /// Whether a 1 stands before the first, if it is above `end`.
+    pub is_led: bool,
+}
+
+/// Columns of a matrix on their way to shared memory.
+#[derive(Clone, Copy)]
+pub(crate) struct Chunk<T> {
+    /// The first column, from row 0 on.
+    pub source: Global<T>,
+    pub ld: u32,
+    pub is_aligned: bool,
+    /// The first row.
+    pub from: u32,
+    pub to: Shared<T>,
+    pub to_ld: u32,
+}
+
+impl<T: Scalar> Chunk<T> {
+    /// Begins to copy `rows` (a power of two) of `columns` columns by all threads; what is not live is zero.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn stage(self, (rows, columns): (u32, u32), live: impl Fn(u32) -> Live) {
+        if self.is_aligned {
+            self.walk(rows, T::LANES as u32, columns, |to, source, row, column| {
+                Self::word(to, source, row, live(column));
+            });
+        } else {
+            self.walk(rows, 1, columns, |to, source, row, column| {
+                Self::element(to, source, 0, row, live(column));
+            });
+        }
+    }
+
+    /// Calls `f` with place, source, row and column of each run of `lanes` rows of this thread.
+    #[inline(always)]
+    fn walk(self, rows: u32, lanes: u32, columns: u32, f: impl Fn(Shared<T>, Global<T>, u32, u32)) {
+        let words = rows / lanes;
+        // Multiples of ld are not held in registers from chunk to chunk.
+        let ld = hint::opaque(self.ld);
+        let (row, mut column) = (thread::thread_idx_x() % words * lanes, thread::thread_idx_x() / words);
+        let mut to = self.to.at(column * self.to_ld + row);
+        let row = self.from + row;
+        let mut source = self.source.at((column * ld + row) as usize);
+        let step = TILE_THREADS / words;
+        // A bound that is not known keeps the loop rolled, or the multiples of ld take all registers.
+        let end = if ld == 0 { 0 } else { columns };
+        while column < end {
+            f(to, source, row, column);
+            to = to.at(step * self.to_ld);
+            source = source.at((step * ld) as usize);
             column += step;
+        }
+    }
+
+    /// 16 bytes from `row` on.
+    #[inline(always)]
+    fn word(to: Shared<T>, source: Global<T>, row: u32, live: Live) {
+        let past = row + T::LANES as u32;
+        let is_live = row >= live.start && past <= live.end;
+        // Up to the 1 all is zero, and from the end on.
+        let is_zero = row >= live.end || past < live.start + u32::from(!live.is_led);
+        if is_live || is_zero {
+            to.copy_vector_async(0, source, 0, is_live);
+        } else {
+            for lane in 0..T::LANES as u32 {
+                Self::element(to, source, lane, row + lane, live);
+            }
+        }
+    }
+
+    /// Element `at`, which is that of `row`.
+    #[inline(always)]
+    fn element(to: Shared<T>, source: Global<T>, at: u32, row: u32, live: Live) {
+        if live.is_led && row + 1 == live.start && row < live.end {
+            to.set(at, T::ONE);
+        } else {
+            to.copy_async(at, source, at as usize, row >= live.start && row < live.end);
         }
     }
 }

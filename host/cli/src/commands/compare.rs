@@ -34,7 +34,14 @@ pub fn run(args: &CompareArgs) -> Result<ExitCode, Failure> {
 type Told = (String, String, usize);
 
 fn of_runs(args: &CompareArgs) -> Result<Told, Failure> {
-    let read = |path: &Path| row::read(path).map_err(Failure::new);
+    let read = |path: &Path| {
+        row::read(path).map_err(|error| match coverage::read(path) {
+            Ok(decisions) if !decisions.is_empty() => {
+                Failure::at(path, "these are decisions, not runs: --routes compares them")
+            }
+            _ => Failure::new(error),
+        })
+    };
     let (first, second) = (read(&args.first)?, read(&args.second)?);
     let rule = Rule { times: args.threshold, bits: !args.tolerate_bits, ..Rule::default() };
     let report = compare(&first, &second, &rule, args.seed).map_err(Failure::new)?;

@@ -46,6 +46,9 @@ fn operation(name: &str) -> Result<&'static Operation, Failure> {
     })
 }
 
+/// What a family says that nothing stands against.
+const CAN_RUN: &str = "can run";
+
 fn text(explanation: &Explanation) -> String {
     let operation = explanation.operation;
     let shape = explanation.shape.describe(operation);
@@ -57,7 +60,7 @@ fn text(explanation: &Explanation) -> String {
     let _ = writeln!(text, "row       {}\n", explanation.row.describe(operation));
     let reason = |name: &str| {
         let refused = explanation.refused.iter().find(|refusal| refusal.family == name);
-        refused.map_or("can run".to_string(), |refusal| refusal.reason.clone())
+        refused.map_or(CAN_RUN.to_string(), |refusal| refusal.reason.clone())
     };
     let mut table = Table::new(&["candidate", "in the row", "can it run"], 3);
     for (at, candidate) in explanation.candidates.iter().enumerate() {
@@ -65,8 +68,12 @@ fn text(explanation: &Explanation) -> String {
         let why = reason(&name);
         table.row(vec![name, (at + 1).to_string(), why]);
     }
-    let listed = |name: &str| explanation.candidates.iter().any(|c| c.family().name == name);
-    for family in operation.families.iter().filter(|family| !listed(family.name)) {
+    // A family of the row has a line without its parameters where it is tried so: all of the row were refused.
+    let goes_unlisted = |name: &str| {
+        let mut of_row = explanation.candidates.iter().filter(|c| c.family().name == name);
+        of_row.all(|c| !c.params().is_empty() && reason(&c.to_string()) != CAN_RUN)
+    };
+    for family in operation.families.iter().filter(|family| goes_unlisted(family.name)) {
         table.row(vec![family.name.to_string(), "-".to_string(), reason(family.name)]);
     }
     text.push_str(&table.render());

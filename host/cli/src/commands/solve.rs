@@ -6,7 +6,7 @@ use batchlas::check::Quality;
 use batchlas::error::Error;
 use batchlas::linalg::Eigh;
 use batchlas::ops::{Decision, Target};
-use batchlas::routes::{Kind, Operation, Pin, RouteError, effective};
+use batchlas::routes::{Kind, Operation, Pin, RouteError, coverage, effective};
 use batchlas::{Device, Jobz, LaunchRecord, Queue, Scalar};
 
 use crate::args::{DeviceChoice, SolveArgs};
@@ -145,7 +145,8 @@ pub fn solve<T: Scalar, J: Job<T>>(settings: &Settings, job: &J) -> Result<Solve
     let part = part_items::<T>(settings.queue.device(), n);
     let cpu = Queue::cpu();
     let (mut queue, mut route) = (&settings.queue, settings.route.clone());
-    if batch > part {
+    let in_parts = batch > part;
+    if in_parts {
         // The route is the whole batch's: a part alone might lie in another row of the table.
         let shared = decide(settings, job)?;
         if shared.device == Device::Cpu {
@@ -161,7 +162,9 @@ pub fn solve<T: Scalar, J: Job<T>>(settings: &Settings, job: &J) -> Result<Solve
         let count = part.min(batch - first);
         let items = job.part(first, count)?;
         let start = Instant::now();
-        let part = job.solve(queue, &items, route.as_ref(), settings.or_cpu)?;
+        let solve = || job.solve(queue, &items, route.as_ref(), settings.or_cpu);
+        // The decision is the whole batch's, and recorded as that.
+        let part = if in_parts { coverage::paused(solve) } else { solve() }?;
         solved.time += start.elapsed();
         if let Some(quality) = &mut solved.quality {
             merge(quality, job.quality(&items, &part)?);
