@@ -38,10 +38,10 @@ impl<T: Scalar> Side<T> {
         Side { view: item, ld, rows, along_k: !trans, conj }
     }
 
-    /// The rows from `first` on, which is below their number.
+    /// The rows from `first` on, none where there are not so many.
     #[inline(always)]
     pub fn from_row(self, first: u32) -> Self {
-        Side { rows: self.rows - first, ..self.moved(first, 0) }
+        Side { rows: self.rows.saturating_sub(first), ..self.moved(first, 0) }
     }
 
     /// The same, seen from an element on; `rows` is not touched.
@@ -50,6 +50,18 @@ impl<T: Scalar> Side<T> {
         let (row, k) = (row as usize, k as usize);
         let at = if self.along_k { row * self.ld + k } else { k * self.ld + row };
         Side { view: self.view.at(at), ..self }
+    }
+
+    /// What it lies in, as it is: not conjugated.
+    #[inline(always)]
+    pub fn view(self) -> Global<T> {
+        self.view
+    }
+
+    /// Whether its numbers are to be conjugated.
+    #[inline(always)]
+    pub fn is_conjugated(self) -> bool {
+        T::COMPLEX && self.conj
     }
 
     /// Element of a row at depth `k`, conjugated where that is asked for.
@@ -81,7 +93,7 @@ impl<T: Scalar> Side<T> {
 
     #[inline(always)]
     fn conjugated(self, x: T) -> T {
-        if T::COMPLEX && self.conj { x.conj() } else { x }
+        if self.is_conjugated() { x.conj() } else { x }
     }
 }
 
