@@ -196,7 +196,7 @@ impl<
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
     fn begin(&self, index: u32, part: usize, parts: usize) {
-        if !WIDE {
+        if !const { Copies::<T, M, K, WIDE, ALONG_A>::PIECES } {
             if part == 0 {
                 self.a.begin_elements(index, thread::thread_idx_x());
             }

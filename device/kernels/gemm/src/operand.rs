@@ -38,10 +38,10 @@ impl<T: Scalar> Side<T> {
         Side { view: item, ld, rows, along_k: !trans, conj }
     }
 
-    /// The rows from `first` on, none where there are not so many.
+    /// The rows from `first` on, which is below their number.
     #[inline(always)]
     pub fn from_row(self, first: u32) -> Self {
-        Side { rows: self.rows.saturating_sub(first), ..self.moved(first, 0) }
+        Side { rows: self.rows - first, ..self.moved(first, 0) }
     }
 
     /// The same, seen from an element on; `rows` is not touched.

@@ -3,7 +3,6 @@
 
 use crate::operand::Side;
 use crate::shape::mma_line;
-use cuda_std::hint;
 use cuda_std::prelude::*;
 
 /// A ring of slabs of `ROWS` rows by `DEPTH` of k in shared memory. A slab lies along k where `ALONG_K`, else along the
@@ -65,12 +64,12 @@ impl<T: Scalar, const ROWS: u32, const DEPTH: u32, const ALONG_K: bool> Ring<T, 
 
 /// What a thread copies of each slab.
 ///
-/// Where `WIDE`, pieces of 16 bytes, as many as any other thread, at equal distances: the side's lines and items begin at
-/// multiples of 16 bytes, and its lines hold a multiple of that. The ring lies as the side's memory does, or a piece is one
-/// element. Else elements, of any side, to a ring that lies along the rows.
+/// Where `WIDE` and several elements fill 16 bytes, pieces of 16 bytes, as many as any other thread, at equal distances: the
+/// side's lines and items begin at multiples of 16 bytes, its lines hold a multiple of that, and the ring lies as the
+/// side's memory does. Else elements, of any side, to a ring that lies along the rows.
 #[derive(Clone, Copy, Debug)]
 pub struct Copies<T, const ROWS: u32, const DEPTH: u32, const WIDE: bool, const ALONG_K: bool> {
-    /// The next slab, from the thread's first piece on where `WIDE`.
+    /// The next slab, from the thread's first piece on where there are pieces.
     side: Side<T>,
     ring: Ring<T, ROWS, DEPTH, ALONG_K>,
     /// Depth that is left, likewise.
@@ -82,44 +81,36 @@ pub struct Copies<T, const ROWS: u32, const DEPTH: u32, const WIDE: bool, const 
 impl<T: Scalar, const ROWS: u32, const DEPTH: u32, const WIDE: bool, const ALONG_K: bool>
     Copies<T, ROWS, DEPTH, WIDE, ALONG_K>
 {
-    /// Elements of a piece.
-    const LANES: u32 = T::LANES as u32;
+    /// Whether there are pieces of several elements.
+    pub const PIECES: bool = WIDE && T::LANES > 1;
 
     /// Thread `rank` of `threads`, of a side that is `k` deep.
     #[inline(always)]
     pub fn new(side: Side<T>, ring: Ring<T, ROWS, DEPTH, ALONG_K>, k: u32, threads: u32, rank: u32) -> Self {
-        if !WIDE {
+        if !Self::PIECES {
             return Copies { side, ring, depth: k, step: [0; 2] };
         }
-        let lanes = Self::LANES;
-        let along_k = if lanes == 1 { side.along_k } else { ALONG_K };
-        let (row, first, step) = if along_k {
-            let width = DEPTH / lanes;
-            (rank / width, rank % width * lanes, [threads / width, 0])
-        } else {
-            let width = ROWS / lanes;
-            (rank % width * lanes, rank / width, [0, threads / width])
-        };
-        let side = side.from_row(row).moved(0, first);
+        let width = (if ALONG_K { DEPTH } else { ROWS }) / T::LANES as u32;
+        let (along, across) = (rank % width * T::LANES as u32, rank / width);
+        let (row, first) = if ALONG_K { (across, along) } else { (along, across) };
+        let step = if ALONG_K { [threads / width, 0] } else { [0, threads / width] };
+        let left = side.rows.saturating_sub(row);
+        let mut side = side.moved(row, first);
+        side.rows = left;
         Copies { side, ring: ring.from(row, first), depth: k.saturating_sub(first), step }
     }
 
     /// Pieces of a thread.
     #[inline(always)]
     pub const fn pieces(threads: u32) -> usize {
-        (ROWS * DEPTH / (threads * Self::LANES)) as usize
+        ROWS as usize * DEPTH as usize / (threads as usize * T::LANES)
     }
 
     /// Begins to copy a piece of the next slab to slab `index`; zeros past the side's rows and past its depth.
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
     pub fn begin(&self, index: u32, piece: usize) {
-        let mut step = self.step;
-        if T::LANES == 1 {
-            // For want of registers: distances that are no constants are computed anew.
-            step = step.map(hint::opaque);
-        }
-        let [rows, depth] = step.map(|step| piece as u32 * step);
+        let [rows, depth] = self.step.map(|step| piece as u32 * step);
         let live = rows < self.side.rows && depth < self.depth;
         // Lines of memory, whichever way they run.
         let from = (rows + depth) as usize * self.side.ld;
@@ -137,7 +128,12 @@ impl<T: Scalar, const ROWS: u32, const DEPTH: u32, const WIDE: bool, const ALONG
         while at < ROWS * DEPTH {
             let (row, k) = if self.side.along_k { (at / DEPTH, at % DEPTH) } else { (at % ROWS, at / ROWS) };
             let live = row < self.side.rows && k < self.depth;
-            slab.from(row, k).shared.copy_async(0, self.side.moved(row, k).view(), 0, live);
+            let (to, from) = (slab.from(row, k).shared, self.side.moved(row, k).view());
+            if T::LANES == 1 {
+                to.copy_vector_async(0, from, 0, live);
+            } else {
+                to.copy_async(0, from, 0, live);
+            }
             at += thread::block_dim_x();
         }
     }
