@@ -28,7 +28,7 @@ macro_rules! arm {
             const ARM: arms::Arm = arms::Arm { device: $device, route: $route };
             $(mod $dtype {
                 use super::*;
-                arm!(@each $t: shapes::{every_size, every_pair_of_ops, edges_of_tiles});
+                arm!(@each $t: shapes::{every_size, every_pair_of_ops, edges_of_tiles, many_steps_in_k});
                 arm!(@each $t: contract::{
                     c_is_not_read_without_beta, factors_are_not_read_without_alpha, no_depth, empty_shapes,
                     same_bits_at_every_position, values_that_are_no_numbers
@@ -82,6 +82,8 @@ arms! {
     simt_wide_128: Device::Simt, "wide:128x128x8" [real32: f32];
     #[cfg(feature = "simt")]
     simt_wide_128_mma: Device::Simt, "wide:128x128x16" [real64: f64];
+    #[cfg(feature = "simt")]
+    simt_wide_128_64_mma: Device::Simt, "wide:128x64x16" [real64: f64];
     #[cfg(feature = "cuda")]
     cuda_direct: Device::Cuda(0), "direct";
     #[cfg(feature = "cuda")]
@@ -108,6 +110,8 @@ arms! {
     cuda_wide_128: Device::Cuda(0), "wide:128x128x8" [real32: f32];
     #[cfg(feature = "cuda")]
     cuda_wide_128_mma: Device::Cuda(0), "wide:128x128x16" [real64: f64];
+    #[cfg(feature = "cuda")]
+    cuda_wide_128_64_mma: Device::Cuda(0), "wide:128x64x16" [real64: f64];
     #[cfg(feature = "vendor")]
     cuda_vendor: Device::Cuda(0), "vendor";
 }

@@ -66,3 +66,11 @@ pub fn edges_of_tiles<T: Scalar>(arm: Arm) {
         }
     }
 }
+
+/// Each way that memory can run, over more steps of k than any family has buffers.
+pub fn many_steps_in_k<T: Scalar>(arm: Arm) {
+    let Some(queue) = arm.queue() else { return };
+    for ops in [(Op::N, Op::N), (Op::N, Op::T), (Op::T, Op::N), (Op::C, Op::C)] {
+        run::<T>(arm, &queue, Case::new(ops, 20, 12, 148, 1, 0));
+    }
+}

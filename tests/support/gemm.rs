@@ -25,9 +25,12 @@ pub fn gemm(queue: &Queue) -> Vec<Outcome> {
     outcomes.push(product::<f64>(queue, "reg:128x128x8", 9, 1));
     outcomes.push(product::<Complex<f32>>(queue, "reg:128x128x8", 9, 1));
     outcomes.push(product::<f32>(queue, "wide:128x128x8", 8, 0));
-    outcomes.push(product::<f64>(queue, "wide:128x128x16", 8, 0));
-    outcomes.push(product::<f64>(queue, "wide:128x128x16", 9, 1));
-    outcomes.push(product::<f64>(queue, "wide:64x64x16", 9, 1));
+    for tile in ["64x64x16", "128x64x16", "128x128x16"] {
+        for ops in [(Op::N, Op::N), (Op::N, Op::T), (Op::T, Op::N), (Op::C, Op::C)] {
+            outcomes.push(product_of::<f64>(queue, ops, &format!("wide:{tile}"), 8, 0));
+        }
+        outcomes.push(product::<f64>(queue, &format!("wide:{tile}"), 9, 1));
+    }
     outcomes.extend(of_type::<f32>(queue));
     outcomes.extend(of_type::<f64>(queue));
     outcomes.extend(of_type::<Complex<f32>>(queue));
@@ -45,8 +48,13 @@ fn of_type<T: Scalar>(queue: &Queue) -> Vec<Outcome> {
     outcomes
 }
 
-/// A batch of 3 products of m by m + 1, m + 3 deep where there is a gap between columns, else all m.
+/// A batch of 3 products, both sides transposed where there is a gap between columns.
 fn product<T: Scalar>(queue: &Queue, route: &str, m: usize, gap: usize) -> Outcome {
+    product_of::<T>(queue, if gap == 0 { (Op::N, Op::N) } else { (Op::C, Op::T) }, route, m, gap)
+}
+
+/// A batch of 3 products of m by m + 1, m + 3 deep where there is a gap between columns, else all m.
+fn product_of<T: Scalar>(queue: &Queue, ops: (Op, Op), route: &str, m: usize, gap: usize) -> Outcome {
     let (batch, n, k) = (3, m + gap, m + 3 * gap);
     let mut random = Random::new((m + gap) as u64);
     let mut factor = |rows: usize, cols: usize| {
@@ -55,13 +63,12 @@ fn product<T: Scalar>(queue: &Queue, route: &str, m: usize, gap: usize) -> Outco
         let layout = Layout::new(rows, cols, rows + gap, (rows + gap) * cols + gap, batch).expect("a layout");
         DeviceBatch::upload_as(queue, &host, layout).expect("memory")
     };
-    // Transposed where there is a gap.
-    let ops = if gap == 0 { (Op::N, Op::N) } else { (Op::C, Op::T) };
-    let (a, b) = if gap == 0 { (factor(m, k), factor(k, n)) } else { (factor(k, m), factor(n, k)) };
+    let a = if ops.0 == Op::N { factor(m, k) } else { factor(k, m) };
+    let b = if ops.1 == Op::N { factor(k, n) } else { factor(n, k) };
     let mut c = factor(m, n);
     let pin = Pin::parse(&OPERATION, route).expect("a family");
     let (alpha, beta) = (T::from_f64(0.5, 0.25), T::from_f64(-0.75, 0.5));
-    let problem = format!("{route} {} m={m} gap={gap}", T::DTYPE);
+    let problem = format!("{route} {} {}{} m={m} gap={gap}", T::DTYPE, ops.0, ops.1);
     multiply(queue, ops, alpha, &a, &b, beta, &mut c, Some(&pin))
         .unwrap_or_else(|e| panic!("{problem}: {e}"));
     let numbers = numbers(c.download(queue).expect("a download").as_slice());

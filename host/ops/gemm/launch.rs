@@ -119,6 +119,11 @@ impl<T: KernelScalar> Views<T> {
         self.batch as u32
     }
 
+    /// Whether the memory of op(A), and that of op(B), runs along k.
+    pub(super) fn are_along_k(&self) -> [bool; 2] {
+        [self.flags & TRANS_A != 0, self.flags & TRANS_B == 0]
+    }
+
     /// Whether lines and items of A and of B begin at multiples of 16 bytes, and lines hold a multiple of that.
     pub(super) fn are_factors_wide(&self) -> bool {
         let along_a = if self.flags & TRANS_A == 0 { self.m } else { self.k };

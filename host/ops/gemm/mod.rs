@@ -40,7 +40,7 @@ use crate::routes::{Family, Key, Kind, Operation, Param};
 pub fn tiles(family: &str) -> &'static [&'static str] {
     match family {
         "reg" => &["reg:128x128x8", "reg:64x64x16", "reg:128x64x32", "reg:128x32x32"],
-        "wide" => &["wide:64x64x16", "wide:128x128x8", "wide:128x128x16"],
+        "wide" => &["wide:64x64x16", "wide:128x64x16", "wide:128x128x8", "wide:128x128x16"],
         _ => &[],
     }
 }

@@ -21,7 +21,7 @@ pub(crate) struct Wide;
 fn known(dtype: Dtype) -> &'static [[u32; 3]] {
     match dtype {
         Dtype::F32 => &[[64, 64, 16], [128, 128, 8]],
-        Dtype::F64 => &[[64, 64, 16], [128, 128, 16]],
+        Dtype::F64 => &[[64, 64, 16], [128, 64, 16], [128, 128, 16]],
         Dtype::C32 | Dtype::C64 => &[[64, 64, 16]],
     }
 }
@@ -101,13 +101,26 @@ fn run_mma<T: KernelScalar + Scalar<Real = f64> + cuda_std::scalar::Scalar<Real 
     views: &Views<T>,
 ) -> Result<()> {
     let (tiles_m, tiles_n) = tiles(problem, m, n);
-    let (warps_m, warps_n) = mma_warps(m, problem.dtype.is_complex());
+    let (warps_m, warps_n) = mma_warps(n, problem.dtype.is_complex());
     let shape = (warps_m * warps_n * 32, mma_shared_bytes(m, n, k, size_of::<T>()));
     let (x, y, wide) = (tiles_m as u32, tiles_n as u32, views.are_factors_wide());
-    in_parts(queue, views, ((tiles_m * tiles_n) as usize, 1), shape, |v| match (m, wide) {
-        (64, true) => pack!(gemm_wide_mma::<T, 64, 64, 16, true>(v, x, y)),
-        (64, false) => pack!(gemm_wide_mma::<T, 64, 64, 16, false>(v, x, y)),
-        (_, true) => pack!(gemm_wide_mma::<T, 128, 128, 16, true>(v, x, y)),
-        (_, false) => pack!(gemm_wide_mma::<T, 128, 128, 16, false>(v, x, y)),
+    // Copies of one element can turn a side, larger ones cannot.
+    let along = if wide && !problem.dtype.is_complex() { views.are_along_k() } else { [false; 2] };
+    // The kernel of a tile.
+    macro_rules! kernel {
+        ($v:ident, $m:literal, $n:literal) => {
+            match (wide, along) {
+                (true, [false, false]) => pack!(gemm_wide_mma::<T, $m, $n, 16, true, false, false>($v, x, y)),
+                (true, [false, true]) => pack!(gemm_wide_mma::<T, $m, $n, 16, true, false, true>($v, x, y)),
+                (true, [true, false]) => pack!(gemm_wide_mma::<T, $m, $n, 16, true, true, false>($v, x, y)),
+                (true, [true, true]) => pack!(gemm_wide_mma::<T, $m, $n, 16, true, true, true>($v, x, y)),
+                (false, _) => pack!(gemm_wide_mma::<T, $m, $n, 16, false, false, false>($v, x, y)),
+            }
+        };
+    }
+    in_parts(queue, views, ((tiles_m * tiles_n) as usize, 1), shape, |v| match (m, n) {
+        (64, _) => kernel!(v, 64, 64),
+        (_, 64) => kernel!(v, 128, 64),
+        _ => kernel!(v, 128, 128),
     })
 }

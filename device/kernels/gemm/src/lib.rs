@@ -11,6 +11,7 @@
 //! | [`shape`] | threads, shared memory and its parts |
 //! | [`operand`] | the matrices as kernels see them |
 //! | `stage`, `micro` | from global to shared memory, from there to registers |
+//! | `pipeline` | from global to shared memory by asynchronous copies |
 //!
 //! All kernels take the same parameters: the views of A, B and C from the launch's first item on; `m`, `n`, `k`; `flags`
 //! ([`operand`]); leading dimensions and strides in elements; alpha and beta as real and imaginary parts, which are
@@ -27,6 +28,7 @@ pub mod gemm_wide;
 pub mod gemm_wide_mma;
 mod micro;
 pub mod operand;
+mod pipeline;
 pub mod shape;
 mod stage;
 

@@ -52,6 +52,18 @@ impl<T: Scalar> Side<T> {
         Side { view: self.view.at(at), ..self }
     }
 
+    /// What it lies in, as it is: not conjugated.
+    #[inline(always)]
+    pub fn view(self) -> Global<T> {
+        self.view
+    }
+
+    /// Whether its numbers are to be conjugated.
+    #[inline(always)]
+    pub fn is_conjugated(self) -> bool {
+        T::COMPLEX && self.conj
+    }
+
     /// Element of a row at depth `k`, conjugated where that is asked for.
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
@@ -81,7 +93,7 @@ impl<T: Scalar> Side<T> {
 
     #[inline(always)]
     fn conjugated(self, x: T) -> T {
-        if T::COMPLEX && self.conj { x.conj() } else { x }
+        if self.is_conjugated() { x.conj() } else { x }
     }
 }
 

@@ -51,21 +51,29 @@ pub const fn wide_shared_bytes(m: u32, n: u32, k: u32, bytes: usize) -> usize {
     (2 * k * (wide_line(m) + wide_line(n))) as usize * bytes
 }
 
-/// Warps along the rows and along the columns of a block on the tensor cores: of 64 x 64 or 128 x 128 elements, real or
-/// complex.
-pub const fn mma_warps(m: u32, complex: bool) -> (u32, u32) {
-    if m == 128 || complex { (2, 4) } else { (2, 2) }
+/// Warps along the rows and along the columns of a block on the tensor cores: of 64 x 64, 128 x 64 or 128 x 128 elements.
+pub const fn mma_warps(n: u32, complex: bool) -> (u32, u32) {
+    if n == 128 || complex { (2, 4) } else { (2, 2) }
 }
 
-/// Elements of one line in shared memory of a block on the tensor cores: lanes that are four lines and four rows apart
-/// read other banks.
-pub const fn mma_line(rows: u32, bytes: usize) -> u32 {
-    rows + if bytes == 8 { 4 } else { 2 }
+/// Elements of one line in shared memory of a block on the tensor cores: lanes that are four lines and four elements apart
+/// read other banks, whether a line runs along the rows or along k.
+pub const fn mma_line(elements: u32, bytes: usize) -> u32 {
+    elements + if bytes == 8 { 4 } else { 2 }
 }
 
-/// Bytes of shared memory of a block on the tensor cores.
+/// Slabs of K of k that a block on the tensor cores has in shared memory: as many as leave room for the blocks that
+/// registers allow (one of 128 x 128 or of complex numbers, two of 128 x 64, three of 64 x 64).
+pub const fn mma_slabs(n: u32, complex: bool) -> u32 {
+    if n == 128 || complex { 4 } else { 3 }
+}
+
+/// Bytes of shared memory of a block on the tensor cores, however its slabs lie: 8-byte elements take more along k.
 pub const fn mma_shared_bytes(m: u32, n: u32, k: u32, bytes: usize) -> usize {
-    (2 * k * (mma_line(m, bytes) + mma_line(n, bytes))) as usize * bytes
+    let complex = bytes == 16;
+    let slab =
+        if complex { k * (mma_line(m, bytes) + mma_line(n, bytes)) } else { (m + n) * mma_line(k, bytes) };
+    (mma_slabs(n, complex) * slab) as usize * bytes
 }
 
 /// Rows and columns of the tile of `gemm_tiled`.
