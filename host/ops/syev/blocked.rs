@@ -1,4 +1,4 @@
-//! `blocked`: reduction in panels, then divide and conquer and back-transformation, or bisection for values only.
+//! `blocked`: reduction in panels, then divide and conquer and back-transformation; for values only bisection where n is small.
 //!
 //! Any order; two launches a panel of the reduction, a few a level of divide and conquer, and six around them. Beside the
 //! matrices the workspace holds the tridiagonal vectors and what divide and conquer needs. Where memory is short the batch
@@ -20,7 +20,7 @@ use crate::ops::tiles::{KernelReal, KernelScalar, Matrices, config, submit};
 use crate::ops::{Target, ormqr};
 use crate::queue::{Queue, Workspace, workspace_bytes};
 use crate::routes::Params;
-use crate::scalar::Scalar;
+use crate::scalar::{Dtype, Scalar};
 
 pub(crate) struct Blocked;
 
@@ -36,9 +36,11 @@ impl Family for Blocked {
         target: &Target,
     ) -> std::result::Result<(), String> {
         Panels::new(problem.dtype, (problem.n, problem.batch), params, target)?;
+        if !(problem.jobz == Jobz::N && bisects(problem)) {
+            stedc::fits(problem.dtype.real(), problem.n, target)?;
+        }
         if problem.jobz == Jobz::V {
             reflectors(&back_transform(problem, problem.batch), target)?;
-            stedc::fits(problem.dtype.real(), problem.n, target)?;
         }
         Ok(())
     }
@@ -77,6 +79,21 @@ fn reflectors(
     ormqr::blocked::Panels::new(problem, &Params::default(), target)
 }
 
+/// Whether values alone come by bisection, and not by divide and conquer without vectors. ms by either: f32 n = 64 batch 4096 0.25 and
+/// 0.28, 256 batch 512 0.48 and 0.45, 1024 batch 128 2.0 and 0.8; f64 0.74 and 0.70, 1.33 and 0.79, 5.3 and 1.2 (H200;
+/// benches/results/stedc_h200_2026-11-30.jsonl).
+fn bisects(problem: &Problem) -> bool {
+    // At 128 divide and conquer would take more workspace than half of the matrices; of large ones a GPU with less shared
+    // memory cannot hold the poles.
+    let few = if problem.dtype.real() == Dtype::F64 { 128 } else { 224 };
+    problem.n <= few || problem.n > 4096
+}
+
+/// Tridiagonal matrices whose off-diagonals have room for n elements.
+fn whole<T: Typed>(n: usize, batch: usize) -> stedc::Shape {
+    stedc::Shape { d_stride: n, e_stride: n, ..stedc::Shape::packed::<<T as Scalar>::Real>(n, batch) }
+}
+
 /// Bytes of a workspace, phase by phase.
 struct Bytes {
     /// Kept from the first launch to the last: scales, d, e, tau, statuses.
@@ -93,7 +110,8 @@ struct Bytes {
 
 impl Bytes {
     fn new(problem: &Problem, panels: &Panels, batch: usize) -> Self {
-        let Problem { dtype, n, jobz, .. } = *problem;
+        let problem = *problem;
+        let Problem { dtype, n, jobz, .. } = problem;
         let (whole, real) = (dtype.bytes(), dtype.real().bytes());
         let part = |elements: usize, bytes: usize| workspace_bytes::<u8>(elements.saturating_mul(bytes));
         let values = n.saturating_mul(batch);
@@ -101,11 +119,13 @@ impl Bytes {
         let kept = part(batch, real) + 2 * part(values, real) + part(values, whole) + part(batch, 4);
         let reduction = panels.bytes(dtype, batch);
         if jobz == Jobz::N {
-            return Bytes { kept, reduction, vectors: 0, conquest: 0, factors: 0 };
+            let conquest =
+                if bisects(&problem) { 0 } else { stedc::workspace_bytes(dtype.real(), n, batch, jobz) };
+            return Bytes { kept, reduction, vectors: 0, conquest, factors: 0 };
         }
         let lifted = if dtype.is_complex() { part(squares, real) } else { 0 };
         let conquest = stedc::workspace_bytes(dtype.real(), n, batch, jobz).saturating_add(lifted);
-        let factors = ormqr::blocked::factor_bytes(&back_transform(problem, batch));
+        let factors = ormqr::blocked::factor_bytes(&back_transform(&problem, batch));
         Bytes { kept, reduction, vectors: part(squares, whole), conquest, factors }
     }
 
@@ -169,8 +189,23 @@ impl<T: Typed> Items<T> {
 
         let vectors = match jobz {
             Jobz::N => {
-                let shape = stebz::Shape { n, batch, d_stride: n, e_stride: n };
-                stebz::enqueue(queue, &shape, d.as_global(), e.as_global(), self.w, info, workspace)?;
+                let (d, e) = (d.as_global(), e.as_global());
+                if bisects(&self.problem) {
+                    let shape = stebz::Shape { n, batch, d_stride: n, e_stride: n };
+                    stebz::enqueue(queue, &shape, d, e, self.w, info, workspace)?;
+                } else {
+                    stedc::enqueue(
+                        queue,
+                        &whole::<T>(n, batch),
+                        d,
+                        e,
+                        self.w,
+                        None,
+                        info,
+                        Signs::Free,
+                        workspace,
+                    )?;
+                }
                 // Not read for values only.
                 self.a.view.as_global()
             }
@@ -191,13 +226,9 @@ impl<T: Typed> Items<T> {
         let z = workspace.take::<T>(n * n * batch)?;
         let behind = workspace.mark();
         let real = T::real_place(z, n * n * batch, workspace)?;
-        let shape = stedc::Shape {
-            d_stride: n,
-            e_stride: n,
-            ..stedc::Shape::packed::<<T as Scalar>::Real>(n, batch)
-        };
         let basis = Basis { elements: real, ld: n, stride: n * n };
         let (d, e) = (reduced.d.as_global(), reduced.e.as_global());
+        let shape = whole::<T>(n, batch);
         stedc::enqueue(queue, &shape, d, e, self.w, Some(basis), info, Signs::Free, workspace)?;
         T::lift(queue, real, z, n * n * batch)?;
         workspace.rewind(behind);
@@ -293,7 +324,6 @@ mod tests {
     use super::*;
     use crate::device::Arch;
     use crate::ops::Uplo;
-    use crate::scalar::Dtype;
 
     fn plan(dtype: Dtype, n: usize, jobz: Jobz) -> Plan {
         let problem = Problem { dtype, n, batch: 100, jobz, uplo: Uplo::Lower };

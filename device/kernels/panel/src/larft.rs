@@ -134,7 +134,7 @@ impl<T: Units, const R: usize> Factor<T, R> {
         let (warp, row) = (warp::warp_id(), Tile::native(32).rank());
         if warp < (R / 32) as u32 {
             let first = 32 * warp;
-            let used = if left <= first { 0 } else { left - first };
+            let used = left.saturating_sub(first);
             self.triangle(first, row, tau.at(first as usize), if used < 32 { used } else { 32 });
         }
         thread::sync_threads();
