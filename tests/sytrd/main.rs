@@ -7,6 +7,7 @@
 mod support;
 
 mod reduced;
+mod reflectors;
 
 use batchlas::ops::{ormqr, sytrd};
 use batchlas::routes::Pin;
@@ -14,6 +15,7 @@ use batchlas::{Batch, Complex, Device, DeviceBatch, Layout, Queue, Scalar, Uplo}
 use batchlas_bench::Matrix;
 use batchlas_bench::random::Random;
 use reduced::{check, reduce};
+use reflectors::{Case, apply};
 
 /// Nothing in registers, whatever the order is.
 const PANELS: Option<&str> = Some("blocked:tail=0");
@@ -239,6 +241,33 @@ fn reflectors_without_a_shift() {
         for (i, x) in x.iter().enumerate() {
             assert!((got.get(0, i, j) - x).norm() < 1e-12, "({i}, {j})");
             assert!((back.get(0, i, j) - c.get(0, i, j)).norm() < 1e-12, "({i}, {j}) back");
+        }
+    }
+}
+
+/// Shapes that no tile, panel or word of 16 bytes divides, in columns that words of 16 bytes begin and others; what is not
+/// read is NaN, and gaps stay.
+#[test]
+fn reflectors_of_odd_shapes() {
+    let queue = Queue::simt(2);
+    let at =
+        |n, columns, count, shift, gaps| Case { n, columns, count, shift, gaps, adjoint: false, nb: None };
+    for case in [
+        at(1, 1, 1, 0, [0, 0]),
+        at(2, 63, 2, 1, [2, 2]),
+        at(33, 65, 33, 0, [3, 0]),
+        at(65, 63, 5, 1, [3, 3]),
+        at(67, 1, 66, 1, [1, 1]),
+        at(70, 66, 65, 0, [2, 6]),
+        at(66, 3, 97, 1, [0, 2]),
+        at(97, 2, 33, 64, [3, 1]),
+    ] {
+        let adjoint = case.n % 2 == 1;
+        apply::<f32>(&queue, &Case { adjoint, ..case });
+        apply::<Complex<f64>>(&queue, &Case { adjoint, ..case });
+        for nb in [32, 64] {
+            apply::<f64>(&queue, &Case { adjoint, nb: Some(nb), ..case });
+            apply::<Complex<f32>>(&queue, &Case { adjoint, nb: Some(nb), ..case });
         }
     }
 }
