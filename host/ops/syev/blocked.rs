@@ -36,7 +36,7 @@ impl Family for Blocked {
         target: &Target,
     ) -> std::result::Result<(), String> {
         Panels::new(problem.dtype, (problem.n, problem.batch), params, target)?;
-        if !(problem.jobz == Jobz::N && bisects(problem)) {
+        if !(problem.jobz == Jobz::N && bisects(problem, target)) {
             stedc::fits(problem.dtype.real(), problem.n, target)?;
         }
         if problem.jobz == Jobz::V {
@@ -51,7 +51,7 @@ impl Family for Blocked {
             .map_err(Error::argument)?;
         let mut params = params.clone();
         panels.write_to(&mut params);
-        let workspace_bytes = Bytes::new(problem, &panels, problem.batch).total();
+        let workspace_bytes = Bytes::new(problem, target, &panels, problem.batch).total();
         Ok(Plan { problem: *problem, family: self.name(), params, workspace_bytes })
     }
 
@@ -82,11 +82,11 @@ fn reflectors(
 /// Whether values alone come by bisection, and not by divide and conquer without vectors. ms by either: f32 n = 64 batch 4096 0.25 and
 /// 0.28, 256 batch 512 0.48 and 0.45, 1024 batch 128 2.0 and 0.8; f64 0.74 and 0.70, 1.33 and 0.79, 5.3 and 1.2 (H200;
 /// benches/results/stedc_h200_2026-11-30.jsonl).
-fn bisects(problem: &Problem) -> bool {
+fn bisects(problem: &Problem, target: &Target) -> bool {
     // At 128 divide and conquer would take more workspace than half of the matrices; of large ones a GPU with less shared
     // memory cannot hold the poles.
     let few = if problem.dtype.real() == Dtype::F64 { 128 } else { 224 };
-    problem.n <= few || problem.n > 4096
+    problem.n <= few || problem.n > 4096 || stedc::fits(problem.dtype.real(), problem.n, target).is_err()
 }
 
 /// Tridiagonal matrices whose off-diagonals have room for n elements.
@@ -109,7 +109,7 @@ struct Bytes {
 }
 
 impl Bytes {
-    fn new(problem: &Problem, panels: &Panels, batch: usize) -> Self {
+    fn new(problem: &Problem, target: &Target, panels: &Panels, batch: usize) -> Self {
         let problem = *problem;
         let Problem { dtype, n, jobz, .. } = problem;
         let (whole, real) = (dtype.bytes(), dtype.real().bytes());
@@ -119,8 +119,11 @@ impl Bytes {
         let kept = part(batch, real) + 2 * part(values, real) + part(values, whole) + part(batch, 4);
         let reduction = panels.bytes(dtype, batch);
         if jobz == Jobz::N {
-            let conquest =
-                if bisects(&problem) { 0 } else { stedc::workspace_bytes(dtype.real(), n, batch, jobz) };
+            let conquest = if bisects(&problem, target) {
+                0
+            } else {
+                stedc::workspace_bytes(dtype.real(), n, batch, jobz)
+            };
             return Bytes { kept, reduction, vectors: 0, conquest, factors: 0 };
         }
         let lifted = if dtype.is_complex() { part(squares, real) } else { 0 };
@@ -138,14 +141,15 @@ impl Bytes {
 /// Solves in parts that the memory has workspace for: all items at once, where it can be.
 fn in_parts<T: Typed>(queue: &Queue, plan: &Plan, arrays: Arrays<'_, T>) -> Result<()> {
     let problem = plan.problem;
-    let panels = Panels::new(problem.dtype, (problem.n, problem.batch), &plan.params, &Target::of(queue))
+    let target = Target::of(queue);
+    let panels = Panels::new(problem.dtype, (problem.n, problem.batch), &plan.params, &target)
         .map_err(Error::argument)?;
     let a = Matrices::of(arrays.a);
     let (w, status) = (arrays.w.view_mut(), arrays.status.view_mut());
     let (mut first, mut part) = (0, problem.batch);
     while first < problem.batch {
         let count = part.min(problem.batch - first);
-        let mut workspace = match queue.workspace(Bytes::new(&problem, &panels, count).total()) {
+        let mut workspace = match queue.workspace(Bytes::new(&problem, &target, &panels, count).total()) {
             Ok(workspace) => workspace,
             Err(Error::OutOfMemory { .. }) if count > 1 => {
                 part = count / 2;
@@ -190,7 +194,7 @@ impl<T: Typed> Items<T> {
         let vectors = match jobz {
             Jobz::N => {
                 let (d, e) = (d.as_global(), e.as_global());
-                if bisects(&self.problem) {
+                if bisects(&self.problem, &Target::of(queue)) {
                     let shape = stebz::Shape { n, batch, d_stride: n, e_stride: n };
                     stebz::enqueue(queue, &shape, d, e, self.w, info, workspace)?;
                 } else {
@@ -342,6 +346,20 @@ mod tests {
                 let bytes = plan(dtype, n, Jobz::N).workspace_bytes;
                 assert!(2 * bytes <= matrices, "{dtype} N n={n}: {bytes} for {matrices}");
             }
+        }
+    }
+
+    /// Values need no divide and conquer: where its poles have no room they are bisected, on every GPU.
+    #[test]
+    fn values_are_bisected_where_poles_have_no_room() {
+        for (arch, dtype, n) in
+            [(89, Dtype::F64, 3000), (89, Dtype::C64, 2500), (89, Dtype::F32, 4096), (80, Dtype::F64, 4096)]
+        {
+            let target = Target::assumed(Arch(arch));
+            let problem = Problem { dtype, n, batch: 2, jobz: Jobz::N, uplo: Uplo::Lower };
+            assert!(stedc::fits(dtype.real(), n, &target).is_err(), "{arch} {dtype} {n}");
+            Blocked.can_run(&problem, &Params::default(), &target).unwrap();
+            Blocked.plan(&problem, &Params::default(), &target).unwrap();
         }
     }
 
