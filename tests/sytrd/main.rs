@@ -9,7 +9,7 @@ mod support;
 mod reduced;
 mod reflectors;
 
-use batchlas::ops::{ormqr, sytrd};
+use batchlas::ops::{Target, ormqr, sytrd};
 use batchlas::routes::Pin;
 use batchlas::{Batch, Complex, Device, DeviceBatch, Layout, Queue, Scalar, Uplo};
 use batchlas_bench::Matrix;
@@ -259,8 +259,8 @@ fn reflectors_of_odd_shapes() {
         at(65, 63, 5, 1, [3, 3]),
         at(67, 1, 66, 1, [1, 1]),
         at(70, 66, 65, 0, [2, 6]),
-        at(66, 3, 97, 1, [0, 2]),
-        at(97, 2, 33, 64, [3, 1]),
+        at(34, 3, 97, 1, [0, 2]),
+        at(66, 2, 33, 40, [3, 1]),
     ] {
         let adjoint = case.n % 2 == 1;
         apply::<f32>(&queue, &Case { adjoint, ..case });
@@ -269,5 +269,31 @@ fn reflectors_of_odd_shapes() {
             apply::<f64>(&queue, &Case { adjoint, nb: Some(nb), ..case });
             apply::<Complex<f32>>(&queue, &Case { adjoint, nb: Some(nb), ..case });
         }
+    }
+}
+
+/// The query is what a solve takes: where registers hold all columns, no more than a scale an item.
+#[test]
+fn workspaces_are_what_is_taken() {
+    for (n, route, scales_only) in [
+        (40, None, true),
+        (40, PANELS, false),
+        (40, Some("blocked:tail=0,grid=2,nb=9"), false),
+        (67, Some("blocked:tail=64"), false),
+    ] {
+        let queue = Queue::simt(1);
+        let pin = route.map(|route| Pin::parse(&sytrd::OPERATION, route).unwrap());
+        let problem = sytrd::Problem { dtype: f32::DTYPE, n, batch: 1, uplo: Uplo::Lower };
+        let (_, plan) = sytrd::plan(&problem, &Target::of(&queue), pin.as_ref()).unwrap();
+        let items = [Random::new(2).hermitian(n)];
+        let host = support::poisoned::<f32>(&items, Uplo::Lower);
+        let mut a = DeviceBatch::upload(&queue, &host).unwrap();
+        let mut buffers = reduced::Buffers::<f32>::alloc(&queue, n, 1);
+        let before = queue.memory_use().live;
+        let options = sytrd::Options { route: pin, ..Default::default() };
+        sytrd::solve(&queue, &mut a, buffers.out(), &options).unwrap();
+        let bytes = plan.workspace_bytes;
+        assert_eq!(queue.memory_use().live - before, bytes as u64, "{n} {route:?}");
+        assert_eq!(bytes == batchlas::workspace_bytes::<f32>(1), scales_only, "{n} {route:?}: {bytes}");
     }
 }
