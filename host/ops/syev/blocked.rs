@@ -83,7 +83,7 @@ fn reflectors(
 
 /// Whether values alone come by bisection, and not by divide and conquer without vectors. ms by either: f32 n = 64 batch 4096 0.25 and
 /// 0.28, 256 batch 512 0.48 and 0.45, 1024 batch 128 2.0 and 0.8; f64 0.74 and 0.70, 1.33 and 0.79, 5.3 and 1.2 (H200;
-/// benches/results/stedc_h200_2026-11-30.jsonl).
+/// benches/results/tridiagonal_values_h200_2026-11-30.txt).
 fn bisects(problem: &Problem, target: &Target) -> bool {
     // At 128 divide and conquer would take more workspace than half of the matrices; of large ones a GPU with less shared
     // memory cannot hold the poles.

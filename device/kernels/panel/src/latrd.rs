@@ -4,6 +4,7 @@ use crate::factors::{Columns, Factor, Factors, Staged, dots, place_of_dot, subtr
 use crate::shape::{LATRD_THREADS, Latrd, MAX_PANEL, latrd_staged_ld};
 use crate::symv::Operands;
 use core::ops::{Add, AddAssign};
+use cuda_std::hint;
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 use device_linalg::reduce::needs_reflector;
@@ -344,7 +345,10 @@ impl<T: Scalar> Panel<T> {
         let q = thread::thread_idx_x();
         if q < j {
             let (v, w) = if q < self.staged.columns {
-                (self.staged.v(q, k + 1), self.staged.w(q, k + 1))
+                let row = (self.staged.v(q, k + 1), self.staged.w(q, k + 1));
+                // Or both branches become one load, which knows no memory space.
+                hint::fence();
+                row
             } else {
                 (self.factors.v(q, k + 1), self.factors.w(q, k + 1))
             };
@@ -418,7 +422,14 @@ impl<T: Scalar> Panel<T> {
         let of_row = factor.mul_add(T::ONE, memory.parts.get(k + 1)).conj();
         let mut square = <T::Real as Real>::ZERO;
         self.own_rows(k + 1, self.n, |row| {
-            let v = if alone { v_column.get(row as usize) } else { memory.v.get(row) };
+            let v = if alone {
+                let v = v_column.get(row as usize);
+                // As in `product`.
+                hint::fence();
+                v
+            } else {
+                memory.v.get(row)
+            };
             let w = factor.mul_add(v, memory.parts.get(row));
             w_column.set(row as usize, w);
             self.staged.set_w(j, row, w);
