@@ -1,7 +1,7 @@
 //! Whole jobs on host matrices: upload, solve, download.
 
 mod method;
-mod parts;
+pub(crate) mod parts;
 mod product;
 mod tridiagonal;
 

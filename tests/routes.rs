@@ -292,6 +292,30 @@ fn a_record_has_the_parameters_reached() {
     assert_eq!(record.0.route, "cta:warps=1");
 }
 
+/// Of operations with one family too.
+#[cfg(feature = "kernels")]
+#[test]
+fn a_record_has_the_parameters_of_reductions_and_reflectors() {
+    use batchlas::ops::{ormqr, sytrd};
+    let (dtype, n, batch, target) = (Dtype::F64, 200, 78, Target::assumed(Arch(90)));
+    let problem = sytrd::Problem { dtype, n, batch, uplo: Uplo::Lower };
+    let pin = Pin::parse(&sytrd::OPERATION, "blocked:nb=24").unwrap();
+    let (_, reduction) = sytrd::plan(&problem, &target, Some(&pin)).unwrap();
+    let problem = ormqr::Problem { dtype, n, columns: 3, reflectors: 5, batch };
+    let (_, product) = ormqr::plan(&problem, &target, None).unwrap();
+    for (op, params, said) in [
+        (&sytrd::OPERATION, reduction.params, "blocked:nb=24,warps=4,grid=1,tail=128"),
+        (&ormqr::OPERATION, product.params, "blocked:nb=64"),
+    ] {
+        let all = coverage::decisions();
+        let is_it = |r: &coverage::Record| r.op == op.name && r.shape["batch"] == "78";
+        let record = all.iter().find(|(r, _)| is_it(r)).unwrap();
+        assert_eq!(record.0.route, said);
+        let Pin::Family(again) = Pin::parse(op, said).unwrap() else { panic!("a family") };
+        assert_eq!(again.params(), &params, "the record names the plan");
+    }
+}
+
 #[test]
 fn a_folder_replaces_the_embedded_tables() {
     let folder = folder("tuned");

@@ -69,7 +69,7 @@ pub(super) fn part_items(queue: &Queue, batch: usize, item_bytes: usize) -> Resu
 }
 
 /// Calls `solve(first, count)` for parts of at most `part` items, smaller ones where memory runs out.
-pub(super) fn in_parts(
+pub(crate) fn in_parts(
     batch: usize,
     mut part: usize,
     mut solve: impl FnMut(usize, usize) -> Result<()>,

@@ -106,6 +106,29 @@ pub fn same_bits_at_every_position<T: Scalar>(arm: Arm) {
     }
 }
 
+/// Whether words of 16 bytes begin lines or not changes how an item is read, and none of its bits.
+pub fn same_bits_in_every_layout<T: Scalar>(arm: Arm) {
+    let Some(queue) = arm.queue() else { return };
+    // Libraries may split a sum as they like.
+    if ["vendor", "cpu"].contains(&arm.route) {
+        return;
+    }
+    for ops in [(Op::N, Op::N), (Op::T, Op::N), (Op::N, Op::C), (Op::C, Op::T)] {
+        let of = |gap: usize| {
+            let case = Case::new(ops, 36, 40, 20, 1, gap);
+            let inputs = Inputs::<T>::new(&case, 8);
+            let result = arm.multiply(&queue, &case, &inputs);
+            let mut elements = Vec::new();
+            each(inputs.layout_c, |_, _, _, at| elements.push(result[at]));
+            bits(&elements)
+        };
+        let packed = of(0);
+        for gap in [1, 4] {
+            assert_eq!(of(gap), packed, "{arm:?} {} {ops:?} gap {gap}", T::DTYPE);
+        }
+    }
+}
+
 /// NaN and infinities go where arithmetic takes them, and to no other row, column or item.
 pub fn values_that_are_no_numbers<T: Scalar>(arm: Arm) {
     let Some(queue) = arm.queue() else { return };

@@ -53,7 +53,8 @@ pub struct Inputs<T> {
 }
 
 impl<T: Scalar> Inputs<T> {
-    /// Random elements and factors; what lies between columns and items, and behind the last one, is NaN.
+    /// Random elements and factors; what lies between columns and items is NaN, and behind the last one of C. Behind those of
+    /// A and B there is nothing: an element read there is a finding of the executor.
     pub fn new(case: &Case, seed: u64) -> Self {
         let mut random = Random::new(seed);
         let Case { ops, m, n, k, .. } = *case;
@@ -61,14 +62,17 @@ impl<T: Scalar> Inputs<T> {
         let layout_c = case.layout(Op::N, m, n);
         let mut number = || T::from_f64(random.symmetric(), random.symmetric());
         let (alpha, beta) = (number(), number());
-        let (a, b, c) =
-            (filled(layout_a, &mut number), filled(layout_b, &mut number), filled(layout_c, &mut number));
+        let (a, b, c) = (
+            filled(layout_a, 0, &mut number),
+            filled(layout_b, 0, &mut number),
+            filled(layout_c, 5, &mut number),
+        );
         Inputs { alpha, beta, a, b, c, layout_a, layout_b, layout_c }
     }
 }
 
-fn filled<T: Scalar>(layout: Layout, number: &mut impl FnMut() -> T) -> Vec<T> {
-    let mut data = vec![T::nan(); layout.len() + 5];
+fn filled<T: Scalar>(layout: Layout, guard: usize, number: &mut impl FnMut() -> T) -> Vec<T> {
+    let mut data = vec![T::nan(); layout.len() + guard];
     each(layout, |_, _, _, at| data[at] = number());
     data
 }

@@ -31,7 +31,7 @@ macro_rules! arm {
                 arm!(@each $t: shapes::{every_size, every_pair_of_ops, edges_of_tiles, many_steps_in_k});
                 arm!(@each $t: contract::{
                     c_is_not_read_without_beta, factors_are_not_read_without_alpha, no_depth, empty_shapes,
-                    same_bits_at_every_position, values_that_are_no_numbers
+                    same_bits_at_every_position, same_bits_in_every_layout, values_that_are_no_numbers
                 });
             })*
         }

@@ -7,13 +7,15 @@
 mod support;
 
 mod reduced;
+mod reflectors;
 
-use batchlas::ops::{ormqr, sytrd};
+use batchlas::ops::{Target, ormqr, sytrd};
 use batchlas::routes::Pin;
 use batchlas::{Batch, Complex, Device, DeviceBatch, Layout, Queue, Scalar, Uplo};
 use batchlas_bench::Matrix;
 use batchlas_bench::random::Random;
 use reduced::{check, reduce};
+use reflectors::{Case, apply};
 
 /// Nothing in registers, whatever the order is.
 const PANELS: Option<&str> = Some("blocked:tail=0");
@@ -240,5 +242,58 @@ fn reflectors_without_a_shift() {
             assert!((got.get(0, i, j) - x).norm() < 1e-12, "({i}, {j})");
             assert!((back.get(0, i, j) - c.get(0, i, j)).norm() < 1e-12, "({i}, {j}) back");
         }
+    }
+}
+
+/// Shapes that no tile, panel or word of 16 bytes divides, in columns that words of 16 bytes begin and others; what is not
+/// read is NaN, and gaps stay.
+#[test]
+fn reflectors_of_odd_shapes() {
+    let queue = Queue::simt(2);
+    let at =
+        |n, columns, count, shift, gaps| Case { n, columns, count, shift, gaps, adjoint: false, nb: None };
+    for case in [
+        at(1, 1, 1, 0, [0, 0]),
+        at(2, 63, 2, 1, [2, 2]),
+        at(33, 65, 33, 0, [3, 0]),
+        at(65, 63, 5, 1, [3, 3]),
+        at(67, 1, 66, 1, [1, 1]),
+        at(70, 66, 65, 0, [2, 6]),
+        at(34, 3, 97, 1, [0, 2]),
+        at(66, 2, 33, 40, [3, 1]),
+    ] {
+        let adjoint = case.n % 2 == 1;
+        apply::<f32>(&queue, &Case { adjoint, ..case });
+        apply::<Complex<f64>>(&queue, &Case { adjoint, ..case });
+        for nb in [32, 64] {
+            apply::<f64>(&queue, &Case { adjoint, nb: Some(nb), ..case });
+            apply::<Complex<f32>>(&queue, &Case { adjoint, nb: Some(nb), ..case });
+        }
+    }
+}
+
+/// The query is what a solve takes: where registers hold all columns, no more than a scale an item.
+#[test]
+fn workspaces_are_what_is_taken() {
+    for (n, route, scales_only) in [
+        (40, None, true),
+        (40, PANELS, false),
+        (40, Some("blocked:tail=0,grid=2,nb=9"), false),
+        (67, Some("blocked:tail=64"), false),
+    ] {
+        let queue = Queue::simt(1);
+        let pin = route.map(|route| Pin::parse(&sytrd::OPERATION, route).unwrap());
+        let problem = sytrd::Problem { dtype: f32::DTYPE, n, batch: 1, uplo: Uplo::Lower };
+        let (_, plan) = sytrd::plan(&problem, &Target::of(&queue), pin.as_ref()).unwrap();
+        let items = [Random::new(2).hermitian(n)];
+        let host = support::poisoned::<f32>(&items, Uplo::Lower);
+        let mut a = DeviceBatch::upload(&queue, &host).unwrap();
+        let mut buffers = reduced::Buffers::<f32>::alloc(&queue, n, 1);
+        let before = queue.memory_use().live;
+        let options = sytrd::Options { route: pin, ..Default::default() };
+        sytrd::solve(&queue, &mut a, buffers.out(), &options).unwrap();
+        let bytes = plan.workspace_bytes;
+        assert_eq!(queue.memory_use().live - before, bytes as u64, "{n} {route:?}");
+        assert_eq!(bytes == batchlas::workspace_bytes::<f32>(1), scales_only, "{n} {route:?}: {bytes}");
     }
 }

@@ -151,8 +151,40 @@ fn verify_holds_auto_against_the_pinned_families() {
     assert!(run.stdout.contains("geometric mean"), "{}", run.stdout);
     // Two arms of one family differ by noise alone, which a shared machine has plenty of.
     let passed = !run.stdout.contains("NOT passed");
-    assert_eq!(run.code, if passed { 0 } else { 4 }, "{}", run.stdout);
+    let known = !run.stdout.contains("not known");
+    assert_eq!(
+        run.code,
+        if !known {
+            5
+        } else if passed {
+            0
+        } else {
+            4
+        },
+        "{}",
+        run.stdout
+    );
     assert_eq!(lab.files(), ["r.svg"], "no table and no journal");
+}
+
+/// Times that are all too wide say nothing of the table, neither good nor bad.
+#[test]
+fn verify_by_wide_times_alone_knows_nothing() {
+    let lab = Lab::new();
+    let command = "tune syev --verify --device cpu --arch sm_90 --dtype f32 --n 3 --batch 64 --jobz V --rounds 3 \
+                   --seconds 0.01 --journal j.jsonl --plot r.svg";
+    lab.run(command);
+    let journal = std::fs::read_to_string(lab.path("j.jsonl")).unwrap();
+    assert!(journal.contains("\"trusted\":"), "{journal}");
+    lab.write("j.jsonl", journal.replace("\"trusted\":true", "\"trusted\":false").as_bytes());
+    let run = lab.run(command);
+    assert_eq!(run.code, 5, "{} {}", run.stdout, run.stderr);
+    assert!(run.stderr.contains("nothing is known of the table"), "{}", run.stderr);
+    for said in ["family: no cell whose times can be trusted\n", "1.10: not known", "with the 1 cells"] {
+        assert!(run.stdout.contains(said), "{said}: {}", run.stdout);
+    }
+    let all = run.stdout.clone() + &run.stderr;
+    assert!(!all.contains("NaN") && !all.contains("slower"), "{all}");
 }
 
 #[test]

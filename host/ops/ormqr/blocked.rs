@@ -5,7 +5,7 @@ use kernels_panel::larft::larft;
 use kernels_panel::ormqr::ormqr;
 use kernels_panel::shape::{Larft, Ormqr, STRIP, TILE_THREADS};
 
-use super::Problem;
+use super::{Plan, Problem};
 use crate::error::{Error, Result};
 use crate::memory::{DeviceBatch, DeviceBuffer};
 use crate::ops::Target;
@@ -146,6 +146,14 @@ fn enqueue_panels<T: KernelScalar, const R: usize>(
     );
     let shared = Ormqr::bytes(R, size_of::<T>(), complex);
     submit(queue, config(blocks(strips)?, 1, TILE_THREADS, shared)?, call)
+}
+
+pub(super) fn plan(problem: &Problem, target: &Target, params: &Params) -> Result<Plan> {
+    let panels = Panels::new(problem, params, target).map_err(Error::argument)?;
+    let mut params = params.clone();
+    params.set("nb", panels.nb as u32);
+    let workspace_bytes = factor_bytes(problem);
+    Ok(Plan { problem: *problem, family: "blocked", params, workspace_bytes })
 }
 
 pub(super) fn launch<T: KernelScalar>(

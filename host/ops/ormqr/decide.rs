@@ -41,6 +41,10 @@ impl Routed for Problem {
             Err(decide::no_kernels())
         }
     }
+
+    fn reached(&self, _: &Blocked, params: &Params, target: &Target) -> Result<Params> {
+        Ok(super::solve::plan_of(self, target, params)?.params)
+    }
 }
 
 /// Answers for a GPU of an architecture that need not be here. Touches no

@@ -7,7 +7,7 @@ use crate::memory::{DeviceBatch, DeviceBuffer};
 use crate::ops::Target;
 use crate::ops::decide::decide;
 use crate::queue::Queue;
-use crate::routes::Pin;
+use crate::routes::{Params, Pin};
 use crate::scalar::Scalar;
 
 /// How to apply.
@@ -29,18 +29,18 @@ pub struct Options {
 /// [`Error::Argument`] for malformed settings.
 pub fn plan(problem: &Problem, target: &Target, route: Option<&Pin>) -> Result<(Decision, Plan)> {
     let (decision, _) = decide(problem, target, route)?;
-    #[cfg(feature = "kernels")]
-    let workspace_bytes = super::blocked::factor_bytes(problem);
-    #[cfg(not(feature = "kernels"))]
-    let workspace_bytes = 0;
-    #[allow(unused_mut)]
-    let mut params = decision.route.params().clone();
-    #[cfg(feature = "kernels")]
-    if !problem.is_empty() {
-        let panels = super::blocked::Panels::new(problem, &params, target).map_err(Error::argument)?;
-        params.set("nb", panels.nb as u32);
-    }
-    Ok((decision, Plan { problem: *problem, family: "blocked", params, workspace_bytes }))
+    let plan = plan_of(problem, target, decision.route.params())?;
+    Ok((decision, plan))
+}
+
+#[cfg(feature = "kernels")]
+pub(super) fn plan_of(problem: &Problem, target: &Target, params: &Params) -> Result<Plan> {
+    super::blocked::plan(problem, target, params)
+}
+
+#[cfg(not(feature = "kernels"))]
+pub(super) fn plan_of(_: &Problem, _: &Target, _: &Params) -> Result<Plan> {
+    unreachable!("no family is built")
 }
 
 /// `c := Q c` or `Q^H c` in place, where `Q = H_0 H_1 ..` and `H_k = I - tau_k v_k v_k^H`.

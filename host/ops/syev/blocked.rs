@@ -12,6 +12,7 @@ use num_complex::Complex;
 use super::family::{Arrays, Family, Operands, Plan};
 use super::{Jobz, Problem};
 use crate::error::{Error, Result};
+use crate::linalg::parts::in_parts;
 use crate::ops::stebz::bisect as stebz;
 use crate::ops::stedc::levels::{self as stedc, Signs};
 use crate::ops::steqr::cta::Basis;
@@ -36,7 +37,7 @@ impl Family for Blocked {
         target: &Target,
     ) -> std::result::Result<(), String> {
         Panels::new(problem.dtype, (problem.n, problem.batch), params, target)?;
-        if !(problem.jobz == Jobz::N && bisects(problem)) {
+        if !(problem.jobz == Jobz::N && bisects(problem, target)) {
             stedc::fits(problem.dtype.real(), problem.n, target)?;
         }
         if problem.jobz == Jobz::V {
@@ -47,20 +48,21 @@ impl Family for Blocked {
 
     fn plan(&self, problem: &Problem, params: &Params, target: &Target) -> Result<Plan> {
         problem.values()?;
-        let panels = Panels::new(problem.dtype, (problem.n, problem.batch), params, target)
-            .map_err(Error::argument)?;
         let mut params = params.clone();
+        Panels::fit_grid(&mut params, problem.batch, target);
+        let panels = Panels::new(problem.dtype, (problem.n, problem.batch), &params, target)
+            .map_err(Error::argument)?;
         panels.write_to(&mut params);
-        let workspace_bytes = Bytes::new(problem, &panels, problem.batch).total();
+        let workspace_bytes = Bytes::new(problem, target, &panels, problem.batch).total();
         Ok(Plan { problem: *problem, family: self.name(), params, workspace_bytes })
     }
 
     fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
         match operands {
-            Operands::F32(arrays) => in_parts(queue, plan, arrays),
-            Operands::F64(arrays) => in_parts(queue, plan, arrays),
-            Operands::C32(arrays) => in_parts(queue, plan, arrays),
-            Operands::C64(arrays) => in_parts(queue, plan, arrays),
+            Operands::F32(arrays) => solve_in_parts(queue, plan, arrays, plan.problem.batch),
+            Operands::F64(arrays) => solve_in_parts(queue, plan, arrays, plan.problem.batch),
+            Operands::C32(arrays) => solve_in_parts(queue, plan, arrays, plan.problem.batch),
+            Operands::C64(arrays) => solve_in_parts(queue, plan, arrays, plan.problem.batch),
         }
     }
 }
@@ -82,11 +84,11 @@ fn reflectors(
 /// Whether values alone come by bisection, and not by divide and conquer without vectors. ms by either: f32 n = 64 batch 4096 0.25 and
 /// 0.28, 256 batch 512 0.48 and 0.45, 1024 batch 128 2.0 and 0.8; f64 0.74 and 0.70, 1.33 and 0.79, 5.3 and 1.2 (H200;
 /// benches/results/tridiagonal_values_h200_2026-11-30.txt).
-fn bisects(problem: &Problem) -> bool {
+fn bisects(problem: &Problem, target: &Target) -> bool {
     // At 128 divide and conquer would take more workspace than half of the matrices; of large ones a GPU with less shared
     // memory cannot hold the poles.
     let few = if problem.dtype.real() == Dtype::F64 { 128 } else { 224 };
-    problem.n <= few || problem.n > 4096
+    problem.n <= few || problem.n > 4096 || stedc::fits(problem.dtype.real(), problem.n, target).is_err()
 }
 
 /// Tridiagonal matrices whose off-diagonals have room for n elements.
@@ -109,7 +111,7 @@ struct Bytes {
 }
 
 impl Bytes {
-    fn new(problem: &Problem, panels: &Panels, batch: usize) -> Self {
+    fn new(problem: &Problem, target: &Target, panels: &Panels, batch: usize) -> Self {
         let problem = *problem;
         let Problem { dtype, n, jobz, .. } = problem;
         let (whole, real) = (dtype.bytes(), dtype.real().bytes());
@@ -119,8 +121,11 @@ impl Bytes {
         let kept = part(batch, real) + 2 * part(values, real) + part(values, whole) + part(batch, 4);
         let reduction = panels.bytes(dtype, batch);
         if jobz == Jobz::N {
-            let conquest =
-                if bisects(&problem) { 0 } else { stedc::workspace_bytes(dtype.real(), n, batch, jobz) };
+            let conquest = if bisects(&problem, target) {
+                0
+            } else {
+                stedc::workspace_bytes(dtype.real(), n, batch, jobz)
+            };
             return Bytes { kept, reduction, vectors: 0, conquest, factors: 0 };
         }
         let lifted = if dtype.is_complex() { part(squares, real) } else { 0 };
@@ -135,34 +140,23 @@ impl Bytes {
     }
 }
 
-/// Solves in parts that the memory has workspace for: all items at once, where it can be.
-fn in_parts<T: Typed>(queue: &Queue, plan: &Plan, arrays: Arrays<'_, T>) -> Result<()> {
-    let problem = plan.problem;
-    let panels = Panels::new(problem.dtype, (problem.n, problem.batch), &plan.params, &Target::of(queue))
+/// Solves in parts of at most `part` items that the memory has workspace for.
+fn solve_in_parts<T: Typed>(queue: &Queue, plan: &Plan, arrays: Arrays<'_, T>, part: usize) -> Result<()> {
+    let (problem, target) = (plan.problem, Target::of(queue));
+    let panels = Panels::new(problem.dtype, (problem.n, problem.batch), &plan.params, &target)
         .map_err(Error::argument)?;
     let a = Matrices::of(arrays.a);
     let (w, status) = (arrays.w.view_mut(), arrays.status.view_mut());
-    let (mut first, mut part) = (0, problem.batch);
-    while first < problem.batch {
-        let count = part.min(problem.batch - first);
-        let mut workspace = match queue.workspace(Bytes::new(&problem, &panels, count).total()) {
-            Ok(workspace) => workspace,
-            Err(Error::OutOfMemory { .. }) if count > 1 => {
-                part = count / 2;
-                continue;
-            }
-            Err(error) => return Err(error),
-        };
+    in_parts(problem.batch, part, |first, count| {
+        let mut workspace = queue.workspace(Bytes::new(&problem, &target, &panels, count).total())?;
         let items = Items {
             problem: Problem { batch: count, ..problem },
             a: Matrices { view: a.view.at(first * a.stride), ..a },
             w: w.at(first * problem.n),
             status: status.at(first),
         };
-        items.solve(queue, &panels, &mut workspace)?;
-        first += count;
-    }
-    Ok(())
+        items.solve(queue, &panels, &mut workspace)
+    })
 }
 
 /// A part of the batch.
@@ -190,7 +184,7 @@ impl<T: Typed> Items<T> {
         let vectors = match jobz {
             Jobz::N => {
                 let (d, e) = (d.as_global(), e.as_global());
-                if bisects(&self.problem) {
+                if bisects(&self.problem, &Target::of(queue)) {
                     let shape = stebz::Shape { n, batch, d_stride: n, e_stride: n };
                     stebz::enqueue(queue, &shape, d, e, self.w, info, workspace)?;
                 } else {
@@ -342,6 +336,71 @@ mod tests {
                 let bytes = plan(dtype, n, Jobz::N).workspace_bytes;
                 assert!(2 * bytes <= matrices, "{dtype} N n={n}: {bytes} for {matrices}");
             }
+        }
+    }
+
+    /// Values need no divide and conquer: where its poles have no room they are bisected, on every GPU.
+    #[test]
+    fn values_are_bisected_where_poles_have_no_room() {
+        for (arch, dtype, n) in
+            [(89, Dtype::F64, 3000), (89, Dtype::C64, 2500), (89, Dtype::F32, 4096), (80, Dtype::F64, 4096)]
+        {
+            let target = Target::assumed(Arch(arch));
+            let problem = Problem { dtype, n, batch: 2, jobz: Jobz::N, uplo: Uplo::Lower };
+            assert!(stedc::fits(dtype.real(), n, &target).is_err(), "{arch} {dtype} {n}");
+            Blocked.can_run(&problem, &Params::default(), &target).unwrap();
+            Blocked.plan(&problem, &Params::default(), &target).unwrap();
+        }
+    }
+
+    /// A decision is taken for one batch and serves others: of more items a grid has fewer blocks each.
+    #[test]
+    fn a_grid_fits_the_batch_at_hand() {
+        let (target, mut params) = (Target::assumed(Arch(90)), Params::default());
+        params.set("grid", 64);
+        for (batch, grid) in [(1, 64), (2, 64), (3, 32), (17, 4), (132, 1), (4096, 1)] {
+            let problem = Problem { dtype: Dtype::F32, n: 300, batch, jobz: Jobz::V, uplo: Uplo::Lower };
+            let plan = Blocked.plan(&problem, &params, &target).unwrap();
+            assert_eq!(plan.params.get("grid"), Some(grid), "{batch}");
+            let as_asked = Blocked.can_run(&problem, &params, &target).is_ok();
+            assert_eq!(as_asked, grid == 64, "{batch}: a pin is taken as it is or refused");
+        }
+    }
+
+    /// Where memory is short: the same bits, with vectors and without.
+    #[cfg(feature = "simt")]
+    #[test]
+    fn parts_of_a_batch_give_the_same_bits() {
+        use crate::memory::{DeviceBatch, DeviceBuffer};
+        use crate::{Batch, Layout};
+        let (n, batch) = (37, 3);
+        let element =
+            |item: usize, i: usize, j: usize| ((item + 2) * (i + j) % 13) as f64 + 1.0 / (1 + i * j) as f64;
+        let mut host = Batch::<f64>::from_fn(n, n, batch, element);
+        host.set(1, n - 1, 0, f64::NAN);
+        let layout = Layout::new(n, n, n + 1, (n + 1) * n + 3, batch).unwrap();
+        for (jobz, tail) in [(Jobz::V, 64), (Jobz::N, 64), (Jobz::V, 0), (Jobz::N, 0)] {
+            let problem = Problem { dtype: Dtype::F64, n, batch, jobz, uplo: Uplo::Lower };
+            let mut params = Params::default();
+            params.set("tail", tail);
+            // A queue of its own: a workspace does not shrink.
+            let queue = Queue::simt(1);
+            let plan = Blocked.plan(&problem, &params, &Target::of(&queue)).unwrap();
+            let solve = |part: usize| {
+                let mut a = DeviceBatch::upload_as(&queue, &host, layout).unwrap();
+                let mut w: DeviceBuffer<f64> = queue.alloc(n * batch).unwrap();
+                let mut status = queue.alloc(batch).unwrap();
+                let arrays = Arrays { a: &mut a, w: &mut w, status: &mut status };
+                solve_in_parts(&queue, &plan, arrays, part).unwrap();
+                assert_eq!(queue.download(&status).unwrap(), [0, -1, 0]);
+                let a = if jobz == Jobz::V { queue.download(a.buffer()).unwrap() } else { Vec::new() };
+                let bits = |x: Vec<f64>| x.into_iter().map(f64::to_bits).collect::<Vec<u64>>();
+                (bits(queue.download(&w).unwrap()), bits(a))
+            };
+            let whole = solve(batch);
+            assert_eq!(queue.memory_use().live, plan.workspace_bytes as u64, "the query is what is taken");
+            assert_eq!(solve(2), whole, "{jobz}");
+            assert_eq!(solve(1), whole, "{jobz}");
         }
     }
 

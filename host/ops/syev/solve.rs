@@ -55,7 +55,8 @@ impl Decided {
         &self.decision
     }
 
-    /// Solves as [`solve`] does. Type and order are those of the problem; layout and batch are free.
+    /// Solves as [`solve`] does. Type and order are those of the problem; layout and batch are free. (Of more items than were
+    /// decided about, `blocked` has smaller grids, where the device cannot hold those of the decision at once.)
     ///
     /// # Errors
     /// As [`solve`], without those of the route.

@@ -119,7 +119,16 @@ impl Panels {
         Ok(Panels { n, nb, warps, grid, staged, shared, tail })
     }
 
-    /// The parameters, all of them.
+    /// Halves a grid that a larger batch, or smaller device, than it was chosen for has no room for.
+    pub(crate) fn fit_grid(params: &mut Params, batch: usize, target: &Target) {
+        let Some((mut grid, limits)) = params.get("grid").zip(target.limits()) else { return };
+        while grid > 1 && batch.saturating_mul(grid as usize) > limits.multiprocessors as usize {
+            grid /= 2;
+        }
+        params.set("grid", grid);
+    }
+
+    /// The parameters, all of them but the staged columns, which follow from the shape where they are not named.
     pub(crate) fn write_to(&self, params: &mut Params) {
         params.set("nb", self.nb as u32);
         params.set("warps", self.warps as u32);
@@ -136,9 +145,13 @@ impl Panels {
         staged
     }
 
-    /// Elements of W, and for a grid those of x, the parts, the dots and the norms, and words of the counter.
+    /// Elements of W, and for a grid those of x, the parts, the dots and the norms, and words of the counter; none where
+    /// registers hold all columns.
     fn elements(&self, batch: usize) -> [usize; 6] {
-        let Panels { n, nb, grid, .. } = *self;
+        let Panels { n, nb, grid, tail, .. } = *self;
+        if n <= tail {
+            return [0; 6];
+        }
         let of = |each: usize| each.saturating_mul(batch);
         if grid == 1 {
             return [of(n * nb), 0, 0, 0, 0, 0];

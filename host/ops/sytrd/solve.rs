@@ -7,7 +7,7 @@ use crate::memory::{DeviceBatch, DeviceBuffer};
 use crate::ops::decide::decide;
 use crate::ops::{Target, Uplo, check_len};
 use crate::queue::Queue;
-use crate::routes::Pin;
+use crate::routes::{Params, Pin};
 use crate::scalar::Scalar;
 
 /// How to reduce.
@@ -39,17 +39,17 @@ pub struct Tridiagonal<'a, T: Scalar> {
 /// [`Error::Table`](crate::Error::Table), [`Error::Argument`](crate::Error::Argument) for malformed settings.
 pub fn plan(problem: &Problem, target: &Target, route: Option<&Pin>) -> Result<(Decision, Plan)> {
     let (decision, _) = decide(problem, target, route)?;
-    let plan = plan_of(problem, target, &decision)?;
+    let plan = plan_of(problem, target, decision.route.params())?;
     Ok((decision, plan))
 }
 
 #[cfg(feature = "kernels")]
-fn plan_of(problem: &Problem, target: &Target, decision: &Decision) -> Result<Plan> {
-    super::blocked::plan(problem, target, decision.route.params())
+pub(super) fn plan_of(problem: &Problem, target: &Target, params: &Params) -> Result<Plan> {
+    super::blocked::plan(problem, target, params)
 }
 
 #[cfg(not(feature = "kernels"))]
-fn plan_of(_: &Problem, _: &Target, _: &Decision) -> Result<Plan> {
+pub(super) fn plan_of(_: &Problem, _: &Target, _: &Params) -> Result<Plan> {
     unreachable!("no family is built")
 }
 

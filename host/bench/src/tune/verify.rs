@@ -58,10 +58,26 @@ impl Summary {
         Summary { cells: ratios.len(), mean: mean.exp(), worst: worst.map(|r| (*r).clone()) }
     }
 
-    /// Whether the table's choices are good enough; never without cells.
-    pub fn passes(&self) -> bool {
-        self.mean <= MEAN_LIMIT && self.worst.as_ref().is_none_or(|worst| worst.value() <= WORST_LIMIT)
+    /// What that says of the table.
+    pub fn outcome(&self) -> Outcome {
+        let is_near = self.worst.as_ref().is_none_or(|worst| worst.value() <= WORST_LIMIT);
+        match self.cells {
+            0 => Outcome::Unknown,
+            _ if self.mean <= MEAN_LIMIT && is_near => Outcome::Passed,
+            _ => Outcome::Slow,
+        }
     }
+}
+
+/// What the ratios of trusted times say of a table.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Outcome {
+    /// Its choices are good enough.
+    Passed,
+    /// They are slower than the limits allow.
+    Slow,
+    /// Nothing: no cell has times that can be trusted.
+    Unknown,
 }
 
 /// A ratio for each cell in which the arm `auto` and a pinned one that may come first have times. Rows of a cell
@@ -134,11 +150,11 @@ mod tests {
             4,
             "n = 6 differs by less than the clock resolves"
         );
-        assert!(!summary.passes());
-        assert!(Summary::of(found[1..2].iter()).passes());
+        assert_eq!(summary.outcome(), Outcome::Slow);
+        assert_eq!(Summary::of(found[1..2].iter()).outcome(), Outcome::Passed);
         let slow =
             [rows(4, 1.09, 1.0), rows(5, 1.0, 1.0), rows(6, 1.0, 1.0), rows(7, 1.0, 1.0), rows(8, 1.0, 1.0)];
-        assert!(Summary::of(ratios(&slow.concat()).iter()).passes());
-        assert!(!Summary::of([].into_iter()).passes(), "no cells show nothing");
+        assert_eq!(Summary::of(ratios(&slow.concat()).iter()).outcome(), Outcome::Passed);
+        assert_eq!(Summary::of([].into_iter()).outcome(), Outcome::Unknown, "no cells show nothing");
     }
 }

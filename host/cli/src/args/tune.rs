@@ -155,6 +155,7 @@ Exit status:
   1  usage, input, output or device error, or no cell has a time
   3  a family of ours gave a wrong result; the table is written without it
   4  --verify: the ratios are above their limits
+  5  --verify: no cell has times that can be trusted, every spread is above 0.10
 
 Examples:
   batchlas tune syev -o tuned/syev.sm_90.txt --plot gain.svg

@@ -10,6 +10,7 @@ use batchlas::routes::{self as library, Found};
 use batchlas::{Arch, Device, Jobz, Queue};
 use batchlas_bench::race::Effort;
 use batchlas_bench::tune::table::{self, Head};
+use batchlas_bench::tune::verify::Outcome;
 use batchlas_bench::tune::{FAR, Journal, Request, Tuner, verdicts, verify};
 use batchlas_bench::{Cell, Op, Provenance, Row, Sides, routes};
 
@@ -24,6 +25,8 @@ use crate::progress;
 const WRONG: u8 = 3;
 /// Exit status where the table's choices are too slow.
 const SLOW: u8 = 4;
+/// Exit status where no time of `--verify` can be trusted.
+const UNKNOWN: u8 = 5;
 
 /// Runs the command.
 pub fn run(args: &TuneArgs) -> Result<ExitCode, Failure> {
@@ -177,13 +180,22 @@ fn verified(run: &Run<'_>, files: &Files, rows: &[Row]) -> Result<ExitCode, Fail
         let svg = report::figure_of_ratios(run.provenance, &ratios).svg()?;
         plot.stage(|out| out.write_all(svg.as_bytes()))?.commit()?;
     }
-    let (text, passes) = report::of_ratios(run, rows, &ratios);
+    let (text, outcome) = report::of_ratios(run, rows, &ratios);
     print(&format!("{text}{}", files.said))?;
-    if !passes {
-        complain("the table's choices are slower than the limits allow");
-        return Ok(ExitCode::from(SLOW));
+    match outcome {
+        Outcome::Passed => end(rows),
+        Outcome::Slow => {
+            complain("the table's choices are slower than the limits allow");
+            Ok(ExitCode::from(SLOW))
+        }
+        Outcome::Unknown => {
+            complain(
+                "nothing is known of the table: in every cell the spread is above 0.10; measure on an idle machine, \
+                 or with more --rounds and --seconds",
+            );
+            Ok(ExitCode::from(UNKNOWN))
+        }
     }
-    end(rows)
 }
 
 /// The exit status where the table is good.

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use batchlas_bench::tune::order::Vendor;
-use batchlas_bench::tune::verify::{self, MEAN_LIMIT, Ratio, Summary, WORST_LIMIT};
+use batchlas_bench::tune::verify::{self, MEAN_LIMIT, Outcome, Ratio, Summary, WORST_LIMIT};
 use batchlas_bench::tune::{Request, Verdict, without_times};
 use batchlas_bench::{Cell, Provenance, Row};
 
@@ -59,8 +59,8 @@ pub(super) fn of_changes(run: &Run<'_>, rows: &[Row], verdicts: &[Verdict]) -> S
     text + &remarks(rows, verdicts.iter().flat_map(|v| v.wide.iter().map(|r| (r.as_str(), name(&v.cell)))))
 }
 
-/// The table's choice against the fastest pinned family, and whether it passes.
-pub(super) fn of_ratios(run: &Run<'_>, rows: &[Row], ratios: &[Ratio]) -> (String, bool) {
+/// The table's choice against the fastest pinned family, and what the times that can be trusted say of it.
+pub(super) fn of_ratios(run: &Run<'_>, rows: &[Row], ratios: &[Ratio]) -> (String, Outcome) {
     let mut text = heading(run, ratios.len());
     let mut slow: Vec<&Ratio> = ratios.iter().filter(|r| r.value() > 1.03 && r.is_resolved()).collect();
     slow.sort_by(|x, y| y.value().total_cmp(&x.value()));
@@ -81,7 +81,7 @@ pub(super) fn of_ratios(run: &Run<'_>, rows: &[Row], ratios: &[Ratio]) -> (Strin
         text.push('\n');
     }
     let trusted = Summary::of(ratios.iter().filter(|r| r.is_trusted));
-    let passes = trusted.passes();
+    let outcome = trusted.outcome();
     let _ = writeln!(text, "auto over the fastest pinned family: {}", figures(&trusted));
     if trusted.cells < ratios.len() {
         let wide = ratios.len() - trusted.cells;
@@ -93,13 +93,20 @@ pub(super) fn of_ratios(run: &Run<'_>, rows: &[Row], ratios: &[Ratio]) -> (Strin
         let all = figures(&Summary::of(with_vendor.iter().filter(|r| r.is_trusted)));
         let _ = writeln!(text, "over the fastest, the vendor's routines among them: {all}");
     }
-    let verdict = if passes { "passed" } else { "NOT passed" };
+    let verdict = match outcome {
+        Outcome::Passed => "passed",
+        Outcome::Slow => "NOT passed",
+        Outcome::Unknown => "not known, no spread is within 0.10",
+    };
     let _ = writeln!(text, "at most {MEAN_LIMIT:.2} and {WORST_LIMIT:.2}: {verdict}");
     text += &remarks(rows, std::iter::empty());
-    (text, passes)
+    (text, outcome)
 }
 
 fn figures(summary: &Summary) -> String {
+    if summary.cells == 0 {
+        return "no cell whose times can be trusted".to_owned();
+    }
     let worst = match &summary.worst {
         Some(r) => {
             format!("worst {:.3} ({}: {}, fastest {})", r.value(), name(&r.cell), r.auto.route, r.best.route)
