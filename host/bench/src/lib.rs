@@ -3,6 +3,7 @@
 //! `benches/` and the tests share it; a user of the library needs none of it.
 
 pub mod accuracy;
+pub mod axes;
 pub mod cell;
 pub mod classes;
 pub mod compare;

@@ -55,66 +55,20 @@ impl Panels {
         target: &Target,
     ) -> std::result::Result<Self, String> {
         let limits = target.limits().ok_or("needs a GPU or the executor")?;
-        let grid = params.get("grid").map_or(1, |grid| grid as usize);
-        let fits = |what: &str, value: usize, most: u32| {
-            if value.is_power_of_two() {
-                Ok(())
-            } else {
-                Err(format!("{what} is a power of two up to {most}"))
-            }
-        };
-        fits("grid", grid, 128)?;
-        if grid > 1 && batch.saturating_mul(grid) > limits.multiprocessors as usize {
-            return Err(format!(
-                "{batch} items of {grid} blocks pass the {} multiprocessors, which must hold them at once",
-                limits.multiprocessors
-            ));
-        }
-        let most_warps = if grid > 1 { LATRD_GRID_THREADS / 32 } else { LATRD_THREADS / 32 };
-        let most = limits.shared_bytes_per_block;
-        let bytes = |warps: usize| Latrd::bytes(dtype.bytes(), n, warps, 0);
-        if n > MAX_N {
-            return Err(format!("n is at most {MAX_N}"));
-        }
-        if bytes(1) > most {
-            return Err(format!(
-                "a column takes {} bytes of shared memory, the device gives {most} a block",
-                bytes(1)
-            ));
-        }
-        let warps = match params.get("warps").map(|warps| warps as usize) {
-            Some(warps) => {
-                fits("warps", warps, most_warps)?;
-                if warps > most_warps as usize {
-                    return Err(format!("warps is at most {most_warps} with a grid"));
-                }
-                if bytes(warps) > most {
-                    return Err(format!(
-                        "{warps} warps need {} bytes of shared memory a block, the device gives {most}",
-                        bytes(warps)
-                    ));
-                }
-                warps
-            }
-            None => {
-                let mut warps = if grid > 1 { most_warps as usize } else { usual_warps(n) };
-                while bytes(warps) > most {
-                    warps /= 2;
-                }
-                warps
-            }
-        };
+        let grid = grid(params, batch, limits.multiprocessors)?;
+        let warps = warps(dtype, n, grid, params, limits.shared_bytes_per_block)?;
         let nb = params.get("nb").map_or(USUAL_PANEL, |nb| nb as usize);
-        let staged = params.get("staged").map(|staged| staged as usize);
-        if grid > 1 && staged.is_some_and(|staged| staged > 0) {
+        let asked = params.get("staged").map(|staged| staged as usize);
+        if grid > 1 && asked.is_some_and(|staged| staged > 0) {
             return Err("a grid stages no columns".to_owned());
         }
+        let usual = if n > LARGE_STAGED { 0 } else { MAX_PANEL };
+        let staged = if grid > 1 { 0 } else { asked.unwrap_or(usual) };
         // A block may take what the others of its multiprocessor leave, of which each has 1 KB for the system.
+        let most = limits.shared_bytes_per_block;
         let resident = usable_blocks(warps).min(batch.div_ceil(limits.multiprocessors.max(1) as usize));
         let share = ((most + SYSTEM_BYTES) / resident.max(1)).saturating_sub(SYSTEM_BYTES);
-        let shared = if staged.is_some() { most } else { share };
-        let usual = if n > LARGE_STAGED { 0 } else { MAX_PANEL };
-        let staged = if grid > 1 { 0 } else { staged.unwrap_or(usual) };
+        let shared = if asked.is_some() { most } else { share };
         let tail = tail::columns(dtype, params.get("tail").map(|tail| tail as usize), target)?;
         Ok(Panels { n, nb, warps, grid, staged, shared, tail })
     }
@@ -305,6 +259,62 @@ impl Panels {
         let shape = Syr2k::new(tile as u32, size_of::<T>(), size_of::<<T as Scalar>::Real>());
         submit(queue, config(blocks, 1, shape.threads, shape.bytes)?, call)
     }
+}
+
+/// Whether a parameter is a power of two.
+fn power_of_two(name: &str, value: usize, most: u32) -> std::result::Result<(), String> {
+    if value.is_power_of_two() { Ok(()) } else { Err(format!("{name} is a power of two up to {most}")) }
+}
+
+/// Blocks an item, which the device must hold all at once.
+fn grid(params: &Params, batch: usize, multiprocessors: u32) -> std::result::Result<usize, String> {
+    let grid = params.get("grid").map_or(1, |grid| grid as usize);
+    power_of_two("grid", grid, 128)?;
+    if grid > 1 && batch.saturating_mul(grid) > multiprocessors as usize {
+        return Err(format!(
+            "{batch} items of {grid} blocks pass the {multiprocessors} multiprocessors, which must hold them at once"
+        ));
+    }
+    Ok(grid)
+}
+
+/// Warps of a block, whose shared memory is at most `most` bytes.
+fn warps(
+    dtype: Dtype,
+    n: usize,
+    grid: usize,
+    params: &Params,
+    most: usize,
+) -> std::result::Result<usize, String> {
+    if n > MAX_N {
+        return Err(format!("n is at most {MAX_N}"));
+    }
+    let bytes = |warps: usize| Latrd::bytes(dtype.bytes(), n, warps, 0);
+    if bytes(1) > most {
+        return Err(format!(
+            "a column takes {} bytes of shared memory, the device gives {most} a block",
+            bytes(1)
+        ));
+    }
+    let most_warps = if grid > 1 { LATRD_GRID_THREADS / 32 } else { LATRD_THREADS / 32 };
+    let Some(warps) = params.get("warps").map(|warps| warps as usize) else {
+        let mut warps = if grid > 1 { most_warps as usize } else { usual_warps(n) };
+        while bytes(warps) > most {
+            warps /= 2;
+        }
+        return Ok(warps);
+    };
+    power_of_two("warps", warps, most_warps)?;
+    if warps > most_warps as usize {
+        return Err(format!("warps is at most {most_warps} with a grid"));
+    }
+    if bytes(warps) > most {
+        let needed = bytes(warps);
+        return Err(format!(
+            "{warps} warps need {needed} bytes of shared memory a block, the device gives {most}"
+        ));
+    }
+    Ok(warps)
 }
 
 /// Memory of a reduction beside the matrices.
