@@ -153,7 +153,7 @@ mod tests {
         let long = [
             "blocked",
             "blocked:tail=0",
-            "blocked:tail=128",
+            "blocked:tail=64",
             "blocked:warps=4",
             "blocked:warps=16",
             "blocked:nb=16",

@@ -53,16 +53,17 @@ impl Family for Blocked {
         let panels = Panels::new(problem.dtype, (problem.n, problem.batch), &params, target)
             .map_err(Error::argument)?;
         panels.write_to(&mut params);
-        let workspace_bytes = Bytes::new(problem, target, &panels, problem.batch).total();
+        let part = part(problem, target, &panels);
+        let workspace_bytes = Bytes::new(problem, target, &panels, part).total();
         Ok(Plan { problem: *problem, family: self.name(), params, workspace_bytes })
     }
 
     fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
         match operands {
-            Operands::F32(arrays) => solve_in_parts(queue, plan, arrays, plan.problem.batch),
-            Operands::F64(arrays) => solve_in_parts(queue, plan, arrays, plan.problem.batch),
-            Operands::C32(arrays) => solve_in_parts(queue, plan, arrays, plan.problem.batch),
-            Operands::C64(arrays) => solve_in_parts(queue, plan, arrays, plan.problem.batch),
+            Operands::F32(arrays) => solve_in_parts(queue, plan, arrays, None),
+            Operands::F64(arrays) => solve_in_parts(queue, plan, arrays, None),
+            Operands::C32(arrays) => solve_in_parts(queue, plan, arrays, None),
+            Operands::C64(arrays) => solve_in_parts(queue, plan, arrays, None),
         }
     }
 }
@@ -140,13 +141,37 @@ impl Bytes {
     }
 }
 
-/// Solves in parts of at most `part` items that the memory has workspace for.
-fn solve_in_parts<T: Typed>(queue: &Queue, plan: &Plan, arrays: Arrays<'_, T>, part: usize) -> Result<()> {
+/// Items that fill any GPU where matrices are small.
+const FULL: usize = 2048;
+
+/// Items of a part of the batch: all, or of large batches whose workspace would be more than twice the matrices, as it is below
+/// n = 128, so few that it is not; no less than fill a GPU.
+fn part(problem: &Problem, target: &Target, panels: &Panels) -> usize {
+    let Problem { dtype, n, batch, .. } = *problem;
+    let matrices = [n, n, batch, dtype.bytes()].into_iter().fold(1, usize::saturating_mul);
+    let mut part = batch;
+    while batch >= 4 * FULL
+        && part >= 2 * FULL
+        && Bytes::new(problem, target, panels, part).total() > matrices.saturating_mul(2)
+    {
+        part = part.div_ceil(2);
+    }
+    part
+}
+
+/// Solves in parts that the memory has workspace for: of at most so many items as are given, or as the plan has them.
+fn solve_in_parts<T: Typed>(
+    queue: &Queue,
+    plan: &Plan,
+    arrays: Arrays<'_, T>,
+    items: Option<usize>,
+) -> Result<()> {
     let (problem, target) = (plan.problem, Target::of(queue));
     let panels = Panels::new(problem.dtype, (problem.n, problem.batch), &plan.params, &target)
         .map_err(Error::argument)?;
     let a = Matrices::of(arrays.a);
     let (w, status) = (arrays.w.view_mut(), arrays.status.view_mut());
+    let part = items.unwrap_or_else(|| part(&problem, &target, &panels));
     in_parts(problem.batch, part, |first, count| {
         let mut workspace = queue.workspace(Bytes::new(&problem, &target, &panels, count).total())?;
         let items = Items {
@@ -319,8 +344,8 @@ mod tests {
     use crate::device::Arch;
     use crate::ops::Uplo;
 
-    fn plan(dtype: Dtype, n: usize, jobz: Jobz) -> Plan {
-        let problem = Problem { dtype, n, batch: 100, jobz, uplo: Uplo::Lower };
+    fn plan(dtype: Dtype, n: usize, batch: usize, jobz: Jobz) -> Plan {
+        let problem = Problem { dtype, n, batch, jobz, uplo: Uplo::Lower };
         let target = Target::assumed(Arch(90));
         Blocked.can_run(&problem, &Params::default(), &target).unwrap();
         Blocked.plan(&problem, &Params::default(), &target).unwrap()
@@ -331,10 +356,16 @@ mod tests {
         for dtype in Dtype::ALL {
             for n in [128, 129, 192, 256, 300, 512, 1000, 1024, 1025, 2048] {
                 let matrices = 100 * n * n * dtype.bytes();
-                let bytes = plan(dtype, n, Jobz::V).workspace_bytes;
+                let bytes = plan(dtype, n, 100, Jobz::V).workspace_bytes;
                 assert!(bytes <= 2 * matrices, "{dtype} V n={n}: {bytes} for {matrices}");
-                let bytes = plan(dtype, n, Jobz::N).workspace_bytes;
+                let bytes = plan(dtype, n, 100, Jobz::N).workspace_bytes;
                 assert!(2 * bytes <= matrices, "{dtype} N n={n}: {bytes} for {matrices}");
+            }
+            // Of small ones in parts, where each fills a GPU.
+            for n in [33, 40, 63, 64, 65, 100, 127] {
+                let matrices = 8192 * n * n * dtype.bytes();
+                let bytes = plan(dtype, n, 8192, Jobz::V).workspace_bytes;
+                assert!(bytes <= 2 * matrices, "{dtype} V n={n}: {bytes} for {matrices}");
             }
         }
     }
@@ -391,7 +422,7 @@ mod tests {
                 let mut w: DeviceBuffer<f64> = queue.alloc(n * batch).unwrap();
                 let mut status = queue.alloc(batch).unwrap();
                 let arrays = Arrays { a: &mut a, w: &mut w, status: &mut status };
-                solve_in_parts(&queue, &plan, arrays, part).unwrap();
+                solve_in_parts(&queue, &plan, arrays, Some(part)).unwrap();
                 assert_eq!(queue.download(&status).unwrap(), [0, -1, 0]);
                 let a = if jobz == Jobz::V { queue.download(a.buffer()).unwrap() } else { Vec::new() };
                 let bits = |x: Vec<f64>| x.into_iter().map(f64::to_bits).collect::<Vec<u64>>();
