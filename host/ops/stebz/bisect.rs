@@ -17,7 +17,7 @@ use crate::scalar::Dtype;
 pub(crate) struct Bisect;
 
 /// Values a lane. Few where there would be no work for the lanes of a warp, else as many as hide each other's chains of
-/// dependent instructions. Never by the batch: bits would depend on it.
+/// dependent instructions. By the order alone: what depends on the batch stands in the route table.
 fn values(n: usize, params: &Params) -> u32 {
     match params.get("values").unwrap_or(0) {
         0 if n <= 32 => 1,
