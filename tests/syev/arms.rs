@@ -64,7 +64,7 @@ impl Arm {
             // Larger ones in `contract::every_order` and `named::largest_of_a_block`: the executor is slow.
             ("block" | "blocked", _) if self.device == Device::Simt => 33,
             ("block", _) => 128,
-            ("blocked", _) => 600,
+            ("blocked", _) => 1024,
             _ => 32,
         }
     }
@@ -89,7 +89,7 @@ impl Arm {
             (Device::Simt, "blocked", Uplo::Lower) => &[7],
             (Device::Simt, "blocked", Uplo::Upper) => &[33],
             (Device::Cuda(_), "blocked", Uplo::Lower) => &[2, 6, 7, 29, 33, 46, 64, 257],
-            (Device::Cuda(_), "blocked", Uplo::Upper) => &[3, 8, 16, 32, 100, 130, 512],
+            (Device::Cuda(_), "blocked", Uplo::Upper) => &[3, 8, 16, 32, 100, 130, 512, 1024],
             (.., Uplo::Lower) => &[2, 6, 7, 29, 46],
             (.., Uplo::Upper) => &[3, 8, 16, 32, 130],
         };
