@@ -38,10 +38,11 @@ pub(crate) trait Routed: Copy + 'static {
         target: &Target,
     ) -> std::result::Result<(), String>;
 
-    /// The parameters with which a family that can run the problem runs it, those that the route leaves open included.
-    fn reached(&self, _: &Self::Family, params: &Params, _: &Target) -> Result<Params> {
-        Ok(params.clone())
-    }
+    /// The plan of a family that can run the problem, with the parameters that the route leaves open.
+    ///
+    /// # Errors
+    /// As the family has them.
+    fn plan(&self, family: &Self::Family, params: &Params, target: &Target) -> Result<Plan<Self>>;
 }
 
 /// Why a family that is known cannot run.
@@ -111,12 +112,12 @@ fn can_run<P: Routed>(
     problem.can_run(P::built(candidate.family().name)?, candidate.params(), target)
 }
 
-/// Decides, and records the decision.
+/// Decides, plans, and records the decision with what the plan came to.
 pub(crate) fn decide<P: Routed>(
     problem: &P,
     target: &Target,
     pin: Option<&Pin>,
-) -> Result<(Decision<P>, &'static P::Family)> {
+) -> Result<(Decision<P>, &'static P::Family, Plan<P>)> {
     let pinned = effective(P::OPERATION, pin)?;
     let found = target.limits().map(|limits| routes::table(P::OPERATION, limits.arch)).transpose()?;
     let table = found.as_ref().map(|f| &*f.table);
@@ -127,15 +128,15 @@ pub(crate) fn decide<P: Routed>(
         shape: problem.key().describe(P::OPERATION),
         refused: vec![Refusal { family: choice.candidate.to_string(), reason }],
     })?;
-    let params = problem.reached(family, choice.candidate.params(), target)?;
-    record(problem, target, &choice, params)?;
+    let plan = problem.plan(family, choice.candidate.params(), target)?;
+    record(problem, target, &choice, &plan.params)?;
     let Choice { candidate, source, row } = choice;
     let note = found.and_then(|f| f.note);
     let operation = P::OPERATION.name;
-    Ok((Decision { operation, problem: *problem, route: candidate, source, row, note }, family))
+    Ok((Decision { operation, problem: *problem, route: candidate, source, row, note }, family, plan))
 }
 
-fn record<P: Routed>(problem: &P, target: &Target, choice: &Choice, reached: Params) -> Result<()> {
+fn record<P: Routed>(problem: &P, target: &Target, choice: &Choice, reached: &Params) -> Result<()> {
     let pairs =
         |key: &ShapeKey| key.pairs(P::OPERATION).into_iter().map(|(k, v)| (k.to_owned(), v)).collect();
     let mut shape: BTreeMap<String, String> = pairs(&problem.key());
@@ -146,7 +147,7 @@ fn record<P: Routed>(problem: &P, target: &Target, choice: &Choice, reached: Par
         shape,
         device: device.split(':').next().unwrap_or_default().to_owned(),
         arch: target.limits().map(|l| l.arch.to_string()),
-        route: choice.candidate.with_params(reached).to_string(),
+        route: choice.candidate.with_params(reached.clone()).to_string(),
         source: choice.source.name().into(),
         row: choice.row.as_ref().map(pairs),
     })

@@ -1,6 +1,6 @@
 //! Which family computes a product, and the account of it.
 
-use super::family::{Family, built};
+use super::family::{Family, Plan, built};
 use super::{OPERATION, Problem, Target};
 use crate::device::Arch;
 use crate::error::Result;
@@ -35,8 +35,8 @@ impl Routed for Problem {
         family.can_run(self, params, target)
     }
 
-    fn reached(&self, family: &dyn Family, params: &Params, target: &Target) -> Result<Params> {
-        Ok(family.plan(self, params, target)?.params)
+    fn plan(&self, family: &dyn Family, params: &Params, target: &Target) -> Result<Plan> {
+        family.plan(self, params, target)
     }
 }
 

@@ -33,10 +33,9 @@ impl Decided {
     /// # Errors
     /// As [`plan`].
     pub fn new(problem: &Problem, target: &Target, route: Option<&Pin>) -> Result<Self> {
-        let (mut decision, family) = decide(problem, target, route)?;
+        let (mut decision, family, plan) = decide(problem, target, route)?;
         // What ran is the tile and all, not what the row left open.
-        let params = family.plan(problem, decision.route.params(), target)?.params;
-        decision.route = decision.route.with_params(params);
+        decision.route = decision.route.with_params(plan.params);
         Ok(Decided { decision, family })
     }
 

@@ -42,8 +42,14 @@ impl Routed for Problem {
         }
     }
 
-    fn reached(&self, _: &Blocked, params: &Params, target: &Target) -> Result<Params> {
-        Ok(super::solve::plan_of(self, target, params)?.params)
+    fn plan(&self, _: &Blocked, params: &Params, target: &Target) -> Result<Plan> {
+        #[cfg(feature = "kernels")]
+        return super::blocked::plan(self, target, params);
+        #[cfg(not(feature = "kernels"))]
+        {
+            let _ = (params, target);
+            unreachable!("no family is built")
+        }
     }
 }
 

@@ -7,7 +7,7 @@ use crate::memory::{DeviceBatch, DeviceBuffer};
 use crate::ops::Target;
 use crate::ops::decide::decide;
 use crate::queue::Queue;
-use crate::routes::{Params, Pin};
+use crate::routes::Pin;
 use crate::scalar::Scalar;
 
 /// How to apply.
@@ -28,19 +28,8 @@ pub struct Options {
 /// [`Error::Route`] where no family can run the problem or a pin cannot be honoured; [`Error::Table`],
 /// [`Error::Argument`] for malformed settings.
 pub fn plan(problem: &Problem, target: &Target, route: Option<&Pin>) -> Result<(Decision, Plan)> {
-    let (decision, _) = decide(problem, target, route)?;
-    let plan = plan_of(problem, target, decision.route.params())?;
+    let (decision, _, plan) = decide(problem, target, route)?;
     Ok((decision, plan))
-}
-
-#[cfg(feature = "kernels")]
-pub(super) fn plan_of(problem: &Problem, target: &Target, params: &Params) -> Result<Plan> {
-    super::blocked::plan(problem, target, params)
-}
-
-#[cfg(not(feature = "kernels"))]
-pub(super) fn plan_of(_: &Problem, _: &Target, _: &Params) -> Result<Plan> {
-    unreachable!("no family is built")
 }
 
 /// `c := Q c` or `Q^H c` in place, where `Q = H_0 H_1 ..` and `H_k = I - tau_k v_k v_k^H`.

@@ -46,10 +46,9 @@ impl Decided {
     /// As [`plan`].
     pub fn new(problem: &Problem, target: &Target, options: &Options) -> Result<Self> {
         problem.check_type()?;
-        let (mut decision, family) = decide(problem, target, options.route.as_ref())?;
+        let (mut decision, family, plan) = decide(problem, target, options.route.as_ref())?;
         // What ran is every parameter, not what the row left open.
-        let params = family.plan(problem, decision.route.params(), target)?.params;
-        decision.route = decision.route.with_params(params);
+        decision.route = decision.route.with_params(plan.params);
         Ok(Decided { decision, family, passes: options.passes })
     }
 

@@ -121,10 +121,9 @@ impl Decided {
             let text = format!("{} * {} sweeps pass 32 bits", problem.n, options.sweeps_per_value);
             return Err(Error::argument(text));
         }
-        let (mut decision, family) = decide(problem, target, options.pin()?.as_ref())?;
+        let (mut decision, family, plan) = decide(problem, target, options.pin()?.as_ref())?;
         // What ran is the form and all, not what the row left open.
-        let params = family.plan(problem, decision.route.params(), target)?.params;
-        decision.route = decision.route.with_params(params);
+        decision.route = decision.route.with_params(plan.params);
         Ok(Decided { decision, family, iteration: options.iteration() })
     }
 

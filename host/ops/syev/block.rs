@@ -34,11 +34,16 @@ fn warps(dtype: Dtype, rows: usize) -> &'static [usize] {
     }
 }
 
+/// Rows of a lane and columns of a warp for an order, where nothing says otherwise.
+pub(crate) fn usual_tile(dtype: Dtype, n: usize) -> (usize, usize) {
+    let rows = rows(n);
+    (rows, padded(rows) / warps(dtype, rows)[0])
+}
+
 /// Columns that a warp holds.
 fn columns(problem: &Problem, params: &Params) -> usize {
-    let rows = rows(problem.n);
-    let warps = params.get("warps").map_or(warps(problem.dtype, rows)[0], |warps| warps as usize);
-    padded(rows) / warps
+    let (rows, usual) = usual_tile(problem.dtype, problem.n);
+    params.get("warps").map_or(usual, |warps| padded(rows) / warps as usize)
 }
 
 fn offsets(problem: &Problem, params: &Params) -> Offsets {

@@ -59,11 +59,15 @@ impl Family for Blocked {
     }
 
     fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
+        let (problem, target) = (plan.problem, Target::of(queue));
+        let panels = Panels::new(problem.dtype, (problem.n, problem.batch), &plan.params, &target)
+            .map_err(Error::argument)?;
+        let part = part(&problem, &target, &panels);
         match operands {
-            Operands::F32(arrays) => solve_in_parts(queue, plan, arrays, None),
-            Operands::F64(arrays) => solve_in_parts(queue, plan, arrays, None),
-            Operands::C32(arrays) => solve_in_parts(queue, plan, arrays, None),
-            Operands::C64(arrays) => solve_in_parts(queue, plan, arrays, None),
+            Operands::F32(arrays) => solve_in_parts(queue, (problem, panels), arrays, part),
+            Operands::F64(arrays) => solve_in_parts(queue, (problem, panels), arrays, part),
+            Operands::C32(arrays) => solve_in_parts(queue, (problem, panels), arrays, part),
+            Operands::C64(arrays) => solve_in_parts(queue, (problem, panels), arrays, part),
         }
     }
 }
@@ -113,8 +117,7 @@ struct Bytes {
 
 impl Bytes {
     fn new(problem: &Problem, target: &Target, panels: &Panels, batch: usize) -> Self {
-        let problem = *problem;
-        let Problem { dtype, n, jobz, .. } = problem;
+        let Problem { dtype, n, jobz, .. } = *problem;
         let (whole, real) = (dtype.bytes(), dtype.real().bytes());
         let part = |elements: usize, bytes: usize| workspace_bytes::<u8>(elements.saturating_mul(bytes));
         let values = n.saturating_mul(batch);
@@ -122,7 +125,7 @@ impl Bytes {
         let kept = part(batch, real) + 2 * part(values, real) + part(values, whole) + part(batch, 4);
         let reduction = panels.bytes(dtype, batch);
         if jobz == Jobz::N {
-            let conquest = if bisects(&problem, target) {
+            let conquest = if bisects(problem, target) {
                 0
             } else {
                 stedc::workspace_bytes(dtype.real(), n, batch, jobz)
@@ -131,7 +134,7 @@ impl Bytes {
         }
         let lifted = if dtype.is_complex() { part(squares, real) } else { 0 };
         let conquest = stedc::workspace_bytes(dtype.real(), n, batch, jobz).saturating_add(lifted);
-        let factors = ormqr::blocked::factor_bytes(&back_transform(&problem, batch));
+        let factors = ormqr::blocked::factor_bytes(&back_transform(problem, batch));
         Bytes { kept, reduction, vectors: part(squares, whole), conquest, factors }
     }
 
@@ -148,30 +151,26 @@ const FULL: usize = 2048;
 /// n = 128, so few that it is not; no less than fill a GPU.
 fn part(problem: &Problem, target: &Target, panels: &Panels) -> usize {
     let Problem { dtype, n, batch, .. } = *problem;
-    let matrices = [n, n, batch, dtype.bytes()].into_iter().fold(1, usize::saturating_mul);
+    let most = [n, n, batch, dtype.bytes(), 2].into_iter().fold(1, usize::saturating_mul);
     let mut part = batch;
-    while batch >= 4 * FULL
-        && part >= 2 * FULL
-        && Bytes::new(problem, target, panels, part).total() > matrices.saturating_mul(2)
-    {
-        part = part.div_ceil(2);
+    if batch >= 4 * FULL {
+        while part >= 2 * FULL && Bytes::new(problem, target, panels, part).total() > most {
+            part = part.div_ceil(2);
+        }
     }
     part
 }
 
-/// Solves in parts that the memory has workspace for: of at most so many items as are given, or as the plan has them.
+/// Solves in parts of at most `part` items that the memory has workspace for.
 fn solve_in_parts<T: Typed>(
     queue: &Queue,
-    plan: &Plan,
+    (problem, panels): (Problem, Panels),
     arrays: Arrays<'_, T>,
-    items: Option<usize>,
+    part: usize,
 ) -> Result<()> {
-    let (problem, target) = (plan.problem, Target::of(queue));
-    let panels = Panels::new(problem.dtype, (problem.n, problem.batch), &plan.params, &target)
-        .map_err(Error::argument)?;
+    let target = Target::of(queue);
     let a = Matrices::of(arrays.a);
     let (w, status) = (arrays.w.view_mut(), arrays.status.view_mut());
-    let part = items.unwrap_or_else(|| part(&problem, &target, &panels));
     in_parts(problem.batch, part, |first, count| {
         let mut workspace = queue.workspace(Bytes::new(&problem, &target, &panels, count).total())?;
         let items = Items {
@@ -417,12 +416,13 @@ mod tests {
             // A queue of its own: a workspace does not shrink.
             let queue = Queue::simt(1);
             let plan = Blocked.plan(&problem, &params, &Target::of(&queue)).unwrap();
+            let panels = Panels::new(problem.dtype, (n, batch), &plan.params, &Target::of(&queue)).unwrap();
             let solve = |part: usize| {
                 let mut a = DeviceBatch::upload_as(&queue, &host, layout).unwrap();
                 let mut w: DeviceBuffer<f64> = queue.alloc(n * batch).unwrap();
                 let mut status = queue.alloc(batch).unwrap();
                 let arrays = Arrays { a: &mut a, w: &mut w, status: &mut status };
-                solve_in_parts(&queue, &plan, arrays, Some(part)).unwrap();
+                solve_in_parts(&queue, (problem, panels), arrays, part).unwrap();
                 assert_eq!(queue.download(&status).unwrap(), [0, -1, 0]);
                 let a = if jobz == Jobz::V { queue.download(a.buffer()).unwrap() } else { Vec::new() };
                 let bits = |x: Vec<f64>| x.into_iter().map(f64::to_bits).collect::<Vec<u64>>();

@@ -14,7 +14,7 @@
 //! [`Status`](crate::Status).
 
 #[cfg(feature = "kernels")]
-mod block;
+pub(crate) mod block;
 #[cfg(feature = "kernels")]
 mod blocked;
 mod cpu;

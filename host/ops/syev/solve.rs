@@ -46,7 +46,7 @@ impl Decided {
     /// # Errors
     /// As [`plan`].
     pub fn new(problem: &Problem, target: &Target, route: Option<&Pin>) -> Result<Self> {
-        let (decision, family) = decide(problem, target, route)?;
+        let (decision, family, _) = decide(problem, target, route)?;
         Ok(Decided { decision, family })
     }
 

@@ -76,7 +76,7 @@ impl Panels {
     /// Halves a grid that a larger batch, or smaller device, than it was chosen for has no room for.
     pub(crate) fn fit_grid(params: &mut Params, batch: usize, target: &Target) {
         let Some((mut grid, limits)) = params.get("grid").zip(target.limits()) else { return };
-        while grid > 1 && batch.saturating_mul(grid as usize) > limits.multiprocessors as usize {
+        while grid > 1 && !are_resident(batch, grid as usize, limits.multiprocessors) {
             grid /= 2;
         }
         params.set("grid", grid);
@@ -266,11 +266,16 @@ fn power_of_two(name: &str, value: usize, most: u32) -> std::result::Result<(), 
     if value.is_power_of_two() { Ok(()) } else { Err(format!("{name} is a power of two up to {most}")) }
 }
 
+/// Whether a device holds so many blocks of each item at once, of which a multiprocessor has one.
+fn are_resident(batch: usize, grid: usize, multiprocessors: u32) -> bool {
+    batch.saturating_mul(grid) <= multiprocessors as usize
+}
+
 /// Blocks an item, which the device must hold all at once.
 fn grid(params: &Params, batch: usize, multiprocessors: u32) -> std::result::Result<usize, String> {
     let grid = params.get("grid").map_or(1, |grid| grid as usize);
     power_of_two("grid", grid, 128)?;
-    if grid > 1 && batch.saturating_mul(grid) > multiprocessors as usize {
+    if grid > 1 && !are_resident(batch, grid, multiprocessors) {
         return Err(format!(
             "{batch} items of {grid} blocks pass the {multiprocessors} multiprocessors, which must hold them at once"
         ));

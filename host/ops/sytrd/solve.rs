@@ -7,7 +7,7 @@ use crate::memory::{DeviceBatch, DeviceBuffer};
 use crate::ops::decide::decide;
 use crate::ops::{Target, Uplo, check_len};
 use crate::queue::Queue;
-use crate::routes::{Params, Pin};
+use crate::routes::Pin;
 use crate::scalar::Scalar;
 
 /// How to reduce.
@@ -38,19 +38,8 @@ pub struct Tridiagonal<'a, T: Scalar> {
 /// [`Error::Route`](crate::Error::Route) where no family can run the problem or a pin cannot be honoured;
 /// [`Error::Table`](crate::Error::Table), [`Error::Argument`](crate::Error::Argument) for malformed settings.
 pub fn plan(problem: &Problem, target: &Target, route: Option<&Pin>) -> Result<(Decision, Plan)> {
-    let (decision, _) = decide(problem, target, route)?;
-    let plan = plan_of(problem, target, decision.route.params())?;
+    let (decision, _, plan) = decide(problem, target, route)?;
     Ok((decision, plan))
-}
-
-#[cfg(feature = "kernels")]
-pub(super) fn plan_of(problem: &Problem, target: &Target, params: &Params) -> Result<Plan> {
-    super::blocked::plan(problem, target, params)
-}
-
-#[cfg(not(feature = "kernels"))]
-pub(super) fn plan_of(_: &Problem, _: &Target, _: &Params) -> Result<Plan> {
-    unreachable!("no family is built")
 }
 
 /// Reduces a batch in place: `A = Q T Q^H` with `T` real tridiagonal.

@@ -5,6 +5,7 @@ use kernels_block_syev::sytd2::sytd2;
 
 use super::blocked::Reduced;
 use crate::error::Result;
+use crate::ops::syev::block::usual_tile;
 use crate::ops::tiles::{KernelScalar, Matrices, config, submit};
 use crate::ops::{Target, Uplo};
 use crate::queue::Queue;
@@ -39,18 +40,9 @@ fn usual(dtype: Dtype) -> usize {
     if dtype.is_complex() { 64 } else { 128 }
 }
 
-/// Rows of a lane and columns of a warp.
-fn tile(dtype: Dtype, columns: usize) -> (usize, usize) {
-    match (columns, dtype) {
-        (0..=64, Dtype::C64) => (2, 16),
-        (0..=64, _) => (2, 32),
-        _ => (4, 16),
-    }
-}
-
 /// Bytes of shared memory.
 fn bytes(dtype: Dtype, columns: usize) -> usize {
-    let (rows, width) = tile(dtype, columns);
+    let (rows, width) = usual_tile(dtype, columns);
     Offsets::new(rows, width, dtype.bytes(), dtype.real().bytes(), columns, false).end
 }
 
@@ -85,7 +77,7 @@ pub(super) fn enqueue<T: KernelScalar>(
             )
         };
     }
-    let (rows, columns) = tile(<T as Scalar>::DTYPE, rest);
+    let (rows, columns) = usual_tile(<T as Scalar>::DTYPE, rest);
     let call = match (rows, columns) {
         (2, 16) => call!(2, 16),
         (2, _) => call!(2, 32),
