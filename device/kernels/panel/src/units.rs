@@ -5,8 +5,8 @@
 
 use crate::shape::{STRIP, product_ld, staged_ld};
 use cuda_std::hint;
-use cuda_std::matrix::product_16x8x16;
 use cuda_std::prelude::*;
+use device_linalg::fragments;
 
 /// A thread's sums, by column and row; of 32 rows the first two are used.
 pub type Sums<T> = [[T; 4]; 4];
@@ -149,7 +149,9 @@ impl Units for f64 {
         let ld = const { staged_ld(R, 8, false) as u32 };
         let mut from = 0;
         while from < rows {
-            multiply::<R>(|i, k| v.get(i * ld + from + k), |k, j| c.get(j * ld + from + k), sums);
+            let left = |i: u32, k: u32| v.get(i * ld + from + k);
+            let right = |k: u32, j: u32| c.get(j * ld + from + k);
+            fragments::add_product(warp_corner::<R>(), own_rows(R), left, right, sums);
             from += 16;
         }
     }
@@ -166,11 +168,9 @@ impl Units for f64 {
         let (v_ld, f_ld) = const { (product_ld(R, 8, false) as u32, product_ld(STRIP, 8, false) as u32) };
         let mut from = 0;
         while from < used {
-            multiply::<R>(
-                |i, k| v.get((from + k) * v_ld + i),
-                |k, j| factor.get((from + k) * f_ld + j),
-                sums,
-            );
+            let left = |i: u32, k: u32| v.get((from + k) * v_ld + i);
+            let right = |k: u32, j: u32| factor.get((from + k) * f_ld + j);
+            fragments::add_product(warp_corner::<R>(), own_rows(R), left, right, sums);
             from += 16;
         }
     }
@@ -178,13 +178,12 @@ impl Units for f64 {
     #[inline(always)]
     fn product_place<const R: usize>(c: usize) -> (u32, u32) {
         let (row, column) = warp_corner::<R>();
-        let (group, within) = (warp::lane_id() / 4, warp::lane_id() % 4);
-        (row + group, column + 8 * (c / 2) as u32 + 2 * within + (c % 2) as u32)
+        (row + fragments::row(0), column + fragments::column(c))
     }
 
     #[inline(always)]
     fn row_offset(r: usize) -> u32 {
-        (16 * (r / 2) + 8 * (r % 2)) as u32
+        fragments::row_offset(r)
     }
 }
 
@@ -193,39 +192,4 @@ impl Units for f64 {
 fn warp_corner<const R: usize>() -> (u32, u32) {
     let warp = warp::warp_id();
     (warp % 2 * (R / 2) as u32, warp / 2 * 16)
-}
-
-/// Adds the product of 16 columns of a left and 16 rows of a right matrix.
-#[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
-fn multiply<const R: usize>(
-    left: impl Fn(u32, u32) -> f64,
-    right: impl Fn(u32, u32) -> f64,
-    sums: &mut Sums<f64>,
-) {
-    let (row, column) = warp_corner::<R>();
-    let (group, within) = (warp::lane_id() / 4, warp::lane_id() % 4);
-    let mut b = [[0.0; 4]; 2];
-    for tile in 0..2 {
-        for s in 0..4 {
-            b[tile][s] = right(within + 4 * s as u32, column + 8 * tile as u32 + group);
-        }
-    }
-    for part in 0..own_rows(R) / 2 {
-        let mut a = [0.0; 8];
-        for e in 0..8 {
-            let (h, s) = ((e % 2) as u32, (e / 2) as u32);
-            a[e] = left(row + 16 * part as u32 + group + 8 * h, within + 4 * s);
-        }
-        for tile in 0..2 {
-            let mut c = [0.0; 4];
-            for e in 0..4 {
-                c[e] = sums[2 * tile + e % 2][2 * part + e / 2];
-            }
-            c = product_16x8x16(a, b[tile], c);
-            for e in 0..4 {
-                sums[2 * tile + e % 2][2 * part + e / 2] = c[e];
-            }
-        }
-    }
 }

@@ -1,7 +1,7 @@
 //! The arithmetic units that `stedc_apply` multiplies with: a block's product of a slab of its tile.
 
-use cuda_std::matrix::product_16x8x16;
 use cuda_std::prelude::*;
+use device_linalg::fragments;
 
 /// Slots of a slab.
 pub const SLAB: u32 = 16;
@@ -113,43 +113,23 @@ impl Units for f64 {
         sums: &mut [[Self; ROWS]; WIDTH],
     ) {
         let (rows, columns) = (pitch(tile_rows(ROWS), 8), pitch(COLUMNS, 8));
-        let lane = warp::lane_id();
-        let (group, within) = (lane / 4, lane % 4);
-        let mut b = [[0.0; 4]; WIDTH / 2];
-        for tile in 0..WIDTH / 2 {
-            for s in 0..4 {
-                let column = warp_column() + 8 * tile as u32 + group;
-                b[tile][s] = right.get((within + 4 * s as u32) * columns + column);
-            }
-        }
-        for part in 0..ROWS / 2 {
-            let mut a = [0.0; 8];
-            for i in 0..8 {
-                let (h, s) = ((i % 2) as u32, (i / 2) as u32);
-                let row = warp_row::<ROWS>() + 16 * part as u32 + group + 8 * h;
-                a[i] = left.get((within + 4 * s) * rows + row);
-            }
-            for tile in 0..WIDTH / 2 {
-                let mut c = [0.0; 4];
-                for i in 0..4 {
-                    c[i] = sums[2 * tile + i % 2][2 * part + i / 2];
-                }
-                c = product_16x8x16(a, b[tile], c);
-                for i in 0..4 {
-                    sums[2 * tile + i % 2][2 * part + i / 2] = c[i];
-                }
-            }
-        }
+        fragments::add_product(
+            (warp_row::<ROWS>(), warp_column()),
+            ROWS,
+            |i, k| left.get(k * rows + i),
+            |k, j| right.get(k * columns + j),
+            sums,
+        );
     }
 
     #[inline(always)]
     fn row<const ROWS: usize>(r: usize) -> u32 {
-        warp_row::<ROWS>() + 16 * (r / 2) as u32 + warp::lane_id() / 4 + 8 * (r % 2) as u32
+        warp_row::<ROWS>() + fragments::row(r)
     }
 
     #[inline(always)]
     fn column(c: usize) -> u32 {
-        warp_column() + 8 * (c / 2) as u32 + 2 * (warp::lane_id() % 4) + (c % 2) as u32
+        warp_column() + fragments::column(c)
     }
 }
 
