@@ -1,6 +1,6 @@
 //! A warp's part of a product in f64 on the tensor cores, two tiles of 8 columns wide, as sums of its lanes.
 //!
-//! Sum `[c][r]` of a lane belongs to row [`row`]`(r)` and column [`column`]`(c)` of the part.
+//! Sum `[c][r]` of a lane belongs to row [`row`]`(r)` and column [`column()`]`(c)` of the part.
 
 use cuda_std::matrix::product_16x8x16;
 use cuda_std::prelude::*;
