@@ -145,7 +145,7 @@ fn solve_part<T: Scalar>(
     let mut matrices = DeviceBatch::upload(queue, items(a, first, count)?)?;
     let mut w: DeviceBuffer<T::Real> = queue.alloc(count * n)?;
     let mut status: DeviceBuffer<i32> = queue.alloc(count)?;
-    decided.run(queue, &mut matrices, &mut w, &mut status)?;
+    decided.solve(queue, &mut matrices, &mut w, &mut status)?;
     out.download(queue, first..first + count, &w, Some(matrices.buffer()), &status)
 }
 

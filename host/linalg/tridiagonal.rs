@@ -214,13 +214,13 @@ impl Decided {
         status: &mut DeviceBuffer<i32>,
     ) -> Result<DeviceBuffer<T>> {
         if let Decided::Qr(decided) = self {
-            decided.run(queue, &mut d, e, q, status)?;
+            decided.solve(queue, &mut d, e, q, status)?;
             return Ok(d);
         }
         let mut w = queue.alloc(d.len())?;
         match self {
-            Decided::Dc(decided) => decided.run(queue, &d, e, &mut w, q, status)?,
-            Decided::Bisection(decided) => decided.run(queue, &d, e, &mut w, status)?,
+            Decided::Dc(decided) => decided.solve(queue, &d, e, &mut w, q, status)?,
+            Decided::Bisection(decided) => decided.solve(queue, &d, e, &mut w, status)?,
             Decided::Qr(_) => {}
         }
         Ok(w)

@@ -7,51 +7,14 @@ use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
 use super::Target;
+use super::family::{Family, Routed, built};
 use crate::device::Arch;
 use crate::error::Result;
+use crate::queue::Queue;
 use crate::routes::{
     self, Candidate, Choice, Found, Key, Kind, Operation, Params, Pin, Refusal, RouteError, ShapeKey, Source,
     coverage, effective,
 };
-
-/// What the choice of a family asks of an operation's problem.
-pub(crate) trait Routed: Copy + 'static {
-    /// The operation's families, behind one type.
-    type Family: ?Sized + 'static;
-    /// The operation.
-    const OPERATION: &'static Operation;
-
-    /// The problem's place in a route table.
-    fn key(&self) -> ShapeKey;
-
-    /// What tells problems apart beside the keys, for the record of decisions.
-    fn details(&self) -> Vec<(&'static str, String)>;
-
-    /// The family of a name, or why this build has none.
-    fn built(name: &str) -> std::result::Result<&'static Self::Family, String>;
-
-    /// Whether a family can run the problem, with its own reason if not.
-    fn can_run(
-        &self,
-        family: &Self::Family,
-        params: &Params,
-        target: &Target,
-    ) -> std::result::Result<(), String>;
-
-    /// The plan of a family that can run the problem, with the parameters that the route leaves open.
-    ///
-    /// # Errors
-    /// As the family has them.
-    fn plan(&self, family: &Self::Family, params: &Params, target: &Target) -> Result<Plan<Self>>;
-}
-
-/// Why a family that is known cannot run.
-pub(crate) const NOT_BUILT: &str = "not built yet";
-
-/// Why a family of kernels that is built cannot run: this build has none.
-pub(crate) fn no_kernels() -> String {
-    "this build lacks the features `cuda` and `simt`".to_owned()
-}
 
 /// The family that solves a problem `P` of an operation, and why it was taken.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -109,31 +72,78 @@ fn can_run<P: Routed>(
     if too_old && candidate.family().kind == Kind::Native {
         return Err(format!("needs {OLDEST} or newer"));
     }
-    problem.can_run(P::built(candidate.family().name)?, candidate.params(), target)
+    built::<P>(candidate.family())?.can_run(problem, candidate.params(), target)
 }
 
-/// Decides, plans, and records the decision with what the plan came to.
-pub(crate) fn decide<P: Routed>(
-    problem: &P,
-    target: &Target,
-    pin: Option<&Pin>,
-) -> Result<(Decision<P>, &'static P::Family, Plan<P>)> {
-    let pinned = effective(P::OPERATION, pin)?;
-    let found = target.limits().map(|limits| routes::table(P::OPERATION, limits.arch)).transpose()?;
-    let table = found.as_ref().map(|f| &*f.table);
-    let check = |c: &Candidate| can_run(c, problem, target);
-    let choice = routes::choose(P::OPERATION, &problem.key(), table, pinned.as_ref(), &check)?;
-    let family = P::built(choice.candidate.family().name).map_err(|reason| RouteError::None {
-        op: P::OPERATION.name,
-        shape: problem.key().describe(P::OPERATION),
-        refused: vec![Refusal { family: choice.candidate.to_string(), reason }],
-    })?;
-    let plan = problem.plan(family, choice.candidate.params(), target)?;
-    record(problem, target, &choice, &plan.params)?;
-    let Choice { candidate, source, row } = choice;
-    let note = found.and_then(|f| f.note);
-    let operation = P::OPERATION.name;
-    Ok((Decision { operation, problem: *problem, route: candidate, source, row, note }, family, plan))
+/// A decision with the family that it names: the same shape again costs no more than its launches.
+// Operations make it, each for its own problem; the trait is theirs.
+#[expect(private_bounds)]
+pub struct Decided<P: Routed> {
+    pub(crate) decision: Decision<P>,
+    family: &'static dyn Family<P>,
+    plan: Plan<P>,
+    pub(crate) how: P::How,
+}
+
+#[expect(private_bounds)]
+impl<P: Routed> Decided<P> {
+    /// Decides, plans, and records the decision with what the plan came to.
+    pub(crate) fn decide(problem: &P, target: &Target, pin: Option<&Pin>, how: P::How) -> Result<Self> {
+        problem.check()?;
+        let operation = P::OPERATION;
+        let pinned = effective(operation, pin)?;
+        let found = target.limits().map(|limits| routes::table(operation, limits.arch)).transpose()?;
+        let table = found.as_ref().map(|f| &*f.table);
+        let check = |c: &Candidate| can_run(c, problem, target);
+        let choice = routes::choose(operation, &problem.key(), table, pinned.as_ref(), &check)?;
+        let family = built(choice.candidate.family()).map_err(|reason| RouteError::None {
+            op: operation.name,
+            shape: problem.key().describe(operation),
+            refused: vec![Refusal { family: choice.candidate.to_string(), reason }],
+        })?;
+        let plan = family.plan(problem, choice.candidate.params(), target)?;
+        record(problem, target, &choice, &plan.params)?;
+        let Choice { candidate, source, row } = choice;
+        let (operation, note) = (operation.name, found.and_then(|f| f.note));
+        let decision = Decision { operation, problem: *problem, route: candidate, source, row, note };
+        Ok(Decided { decision, family, plan, how })
+    }
+
+    /// With every parameter of the plan in the route, not only what the row or the pin gave: where none of them depends
+    /// on the batch, which may be another one in a solve.
+    pub(crate) fn with_every_parameter(mut self) -> Self {
+        self.decision.route = self.decision.route.with_params(self.plan.params.clone());
+        self
+    }
+
+    /// The family and why it was taken, with every parameter where none depends on the batch.
+    pub fn decision(&self) -> &Decision<P> {
+        &self.decision
+    }
+
+    /// The decision, and the plan for the problem decided about.
+    pub(crate) fn into_parts(self) -> (Decision<P>, Plan<P>) {
+        (self.decision, self.plan)
+    }
+
+    /// The plan for a batch of this size, which may be a part of the one decided about.
+    pub(crate) fn plan(&self, batch: usize, target: &Target) -> Result<Plan<P>> {
+        let problem = self.decision.problem.with_batch(batch);
+        self.family.plan(&problem, self.decision.route.params(), target)
+    }
+
+    /// Solves arrays that fit and belong to the queue, of the batch decided about or another one.
+    pub(crate) fn run(&self, queue: &Queue, batch: usize, operands: P::Operands<'_>) -> Result<()> {
+        let Decision { problem, route, .. } = &self.decision;
+        let label = || problem.label(route);
+        queue.traced_call(label, || {
+            let plan = self.plan(batch, &Target::of(queue))?;
+            if plan.problem.is_empty() {
+                return P::finish_empty(queue, operands);
+            }
+            self.family.launch(queue, &plan, operands)
+        })
+    }
 }
 
 fn record<P: Routed>(problem: &P, target: &Target, choice: &Choice, reached: &Params) -> Result<()> {
@@ -180,6 +190,7 @@ pub struct Explanation {
 
 /// Answers for a GPU of an architecture that need not be here.
 pub(crate) fn explain<P: Routed>(problem: &P, arch: Arch, pin: Option<&Pin>) -> Result<Explanation> {
+    problem.check()?;
     let operation = P::OPERATION;
     let target = Target::assumed(arch);
     let Found { table, note } = routes::table(operation, arch)?;
@@ -189,7 +200,7 @@ pub(crate) fn explain<P: Routed>(problem: &P, arch: Arch, pin: Option<&Pin>) -> 
     // The vendor's library counts as present, whatever this build has; its own bounds hold where they are known.
     let is_vendor = |c: &Candidate| c.family().kind == Kind::Vendor;
     let check = |c: &Candidate| {
-        let absent = is_vendor(c) && P::built(c.family().name).is_err();
+        let absent = is_vendor(c) && built::<P>(c.family()).is_err();
         if absent { Ok(()) } else { can_run(c, problem, &target) }
     };
     let all = row.candidates.iter().cloned().chain(routes::rest(operation, &row.candidates));

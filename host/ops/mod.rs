@@ -5,10 +5,11 @@ use std::fmt;
 use std::str::FromStr;
 
 use crate::error::Error;
-use crate::memory::{DeviceBatch, DeviceElement};
 use crate::routes::Operation;
 
+mod cpu;
 pub(crate) mod decide;
+mod family;
 pub mod gemm;
 pub mod ormqr;
 pub mod stebz;
@@ -19,9 +20,10 @@ pub mod sytrd;
 mod target;
 #[cfg(feature = "kernels")]
 mod tiles;
+mod tridiagonal;
 mod typed;
 
-pub use decide::{Decision, Explanation, Plan};
+pub use decide::{Decided, Decision, Explanation, Plan};
 pub use target::Target;
 
 /// Every operation that has families and tables.
@@ -108,25 +110,15 @@ impl FromStr for Uplo {
     }
 }
 
+/// Eigenvalues of a batch.
+fn count_values(n: usize, batch: usize) -> Result<usize, Error> {
+    n.checked_mul(batch).ok_or_else(|| Error::argument(format!("{n} * {batch} eigenvalues overflow")))
+}
+
 /// Refuses a buffer of another length than the batch needs.
-pub(crate) fn check_len(what: &str, got: usize, wanted: usize) -> Result<(), Error> {
+fn check_len(what: &str, got: usize, wanted: usize) -> Result<(), Error> {
     if got == wanted {
         return Ok(());
     }
     Err(Error::argument(format!("the buffer for {what} has {got} elements, the batch needs {wanted}")))
-}
-
-/// Refuses vectors of another shape than `items` problems of order `n` need.
-pub(crate) fn check_vectors<T: DeviceElement>(
-    q: &DeviceBatch<T>,
-    n: usize,
-    items: usize,
-) -> Result<(), Error> {
-    let (rows, cols, batch) = (q.rows(), q.cols(), q.batch());
-    if (rows, cols, batch) == (n, n, items) {
-        return Ok(());
-    }
-    Err(Error::argument(format!(
-        "vectors of {batch} items of {rows}x{cols} for {items} problems of order {n}: {items} of {n}x{n} are needed"
-    )))
 }

@@ -3,6 +3,7 @@
 use cuda_std::GlobalMut;
 use cuda_std::launch::{Call, LaunchConfig, NoEntry};
 
+use crate::device::Limits;
 use crate::error::{Error, Result};
 use crate::memory::{DeviceBatch, DeviceElement};
 use crate::ops::Target;
@@ -59,43 +60,30 @@ impl<T: Scalar> Matrices<T> {
     }
 }
 
-/// Runs an expression with the type that a `Dtype` names.
-macro_rules! for_dtype {
-    ($dtype:expr, $t:ident => $body:expr) => {
-        match $dtype {
-            $crate::scalar::Dtype::F32 => {
-                type $t = f32;
-                $body
-            }
-            $crate::scalar::Dtype::F64 => {
-                type $t = f64;
-                $body
-            }
-            $crate::scalar::Dtype::C32 => {
-                type $t = num_complex::Complex<f32>;
-                $body
-            }
-            $crate::scalar::Dtype::C64 => {
-                type $t = num_complex::Complex<f64>;
-                $body
-            }
-        }
-    };
-}
-pub(super) use for_dtype;
-
 /// A leading dimension as the kernels take it.
 pub(super) fn leading_dimension(ld: usize) -> Result<u32> {
     u32::try_from(ld).map_err(|_| Error::argument(format!("leading dimension {ld} is past 32 bits")))
 }
 
+/// What kernels may use of the target.
+pub(super) fn limits(target: &Target) -> std::result::Result<Limits, String> {
+    target.limits().ok_or_else(|| "needs a GPU or the executor".to_owned())
+}
+
 /// Whether a family with a largest order can run.
 pub(super) fn can_run(n: usize, target: &Target, max_n: usize) -> std::result::Result<(), String> {
-    if target.limits().is_none() {
-        return Err("needs a GPU or the executor".to_owned());
-    }
+    limits(target)?;
     if n > max_n {
         return Err(format!("n is at most {max_n}"));
+    }
+    Ok(())
+}
+
+/// Whether the device has so much shared memory for a block.
+pub(super) fn has_shared(bytes: usize, target: &Target) -> std::result::Result<(), String> {
+    let most = target.limits().map_or(0, |limits| limits.shared_bytes_per_block);
+    if bytes > most {
+        return Err(format!("needs {bytes} bytes of shared memory a block, the device gives {most}"));
     }
     Ok(())
 }

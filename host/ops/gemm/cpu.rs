@@ -2,30 +2,23 @@
 
 use batchlas_cpu::{Products, gemm_c32, gemm_c64, gemm_f32, gemm_f64};
 
-use super::family::{Arrays, Family, Operands, Plan};
-use super::{Op, Problem};
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::ops::Target;
+use super::arrays::{Arrays, Operands, Place};
+use super::{Op, Plan, Problem};
+use crate::error::Result;
+use crate::ops::family::Family;
+use crate::ops::{Target, cpu};
 use crate::queue::Queue;
 use crate::routes::Params;
 
 pub(crate) struct Cpu;
 
-impl Family for Cpu {
+impl Family<Problem> for Cpu {
     fn name(&self) -> &'static str {
         "cpu"
     }
 
     fn can_run(&self, _: &Problem, _: &Params, target: &Target) -> std::result::Result<(), String> {
-        match target.device() {
-            Device::Cpu => Ok(()),
-            other => Err(format!("runs on the device cpu, not on {other}")),
-        }
-    }
-
-    fn plan(&self, problem: &Problem, params: &Params, _: &Target) -> Result<Plan> {
-        Ok(Plan { problem: *problem, family: self.name(), params: params.clone(), workspace_bytes: 0 })
+        cpu::can_run(target)
     }
 
     fn launch(&self, _: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
@@ -44,7 +37,7 @@ fn run<T>(
     multiply: impl FnOnce(&Products, T, &[T], &[T], T, &mut [T]),
 ) -> Result<()> {
     let Problem { op_a, op_b, m, n, k, batch, .. } = plan.problem;
-    let factor = |op: Op, place: super::family::Place| batchlas_cpu::Factor {
+    let factor = |op: Op, place: Place| batchlas_cpu::Factor {
         transposed: op.transposes(),
         conjugated: op == Op::C,
         ld: place.ld,
@@ -53,7 +46,7 @@ fn run<T>(
     let Arrays { alpha, beta, a, b, c, host } = arrays;
     let products =
         Products { m, n, k, batch, a: factor(op_a, a), b: factor(op_b, b), ldc: c.ld, stride_c: c.stride };
-    let host = host.ok_or_else(|| Error::argument("the family cpu takes buffers in host memory"))?;
+    let host = host.ok_or_else(cpu::elsewhere)?;
     multiply(&products, alpha, host.a, host.b, beta, host.c);
     Ok(())
 }

@@ -1,18 +1,41 @@
 //! Which family computes a product, and the account of it.
 
-use super::family::{Family, Plan, built};
-use super::{OPERATION, Problem, Target};
+use super::arrays::Operands;
+use super::{OPERATION, Problem};
 use crate::device::Arch;
 use crate::error::Result;
-use crate::ops::decide::{self, Explanation, Routed};
-use crate::routes::{Operation, Params, Pin, ShapeKey};
+use crate::ops::decide::{self, Explanation};
+use crate::ops::family::{Family, Routed};
+use crate::routes::{Candidate, Operation, Pin, ShapeKey};
 
 /// The family that computes a product, and why it was taken.
 pub type Decision = decide::Decision<Problem>;
 
+/// A product with every parameter fixed.
+pub type Plan = decide::Plan<Problem>;
+
+/// A decision with the family that it names: the same shape again costs no more than its launches.
+pub type Decided = decide::Decided<Problem>;
+
 impl Routed for Problem {
-    type Family = dyn Family;
+    type Operands<'a> = Operands<'a>;
+    type How = ();
     const OPERATION: &'static Operation = &OPERATION;
+    const FAMILIES: &'static [&'static dyn Family<Self>] = &[
+        #[cfg(feature = "kernels")]
+        &super::direct::Direct,
+        #[cfg(feature = "kernels")]
+        &super::small::Small,
+        #[cfg(feature = "kernels")]
+        &super::tiled::Tiled,
+        #[cfg(feature = "kernels")]
+        &super::reg::Reg,
+        #[cfg(feature = "kernels")]
+        &super::wide::Wide,
+        #[cfg(feature = "vendor")]
+        &super::vendor::Vendor,
+        &super::cpu::Cpu,
+    ];
 
     fn key(&self) -> ShapeKey {
         Problem::key(self)
@@ -22,21 +45,17 @@ impl Routed for Problem {
         vec![("ops", format!("{}{}", self.op_a, self.op_b))]
     }
 
-    fn built(name: &str) -> std::result::Result<&'static dyn Family, String> {
-        built(name)
+    fn label(&self, route: &Candidate) -> String {
+        let Problem { dtype, op_a, op_b, m, n, k, batch } = self;
+        format!("gemm {dtype} {op_a}{op_b} m={m} n={n} k={k} batch={batch} {route}")
     }
 
-    fn can_run(
-        &self,
-        family: &dyn Family,
-        params: &Params,
-        target: &Target,
-    ) -> std::result::Result<(), String> {
-        family.can_run(self, params, target)
+    fn with_batch(self, batch: usize) -> Self {
+        Problem { batch, ..self }
     }
 
-    fn plan(&self, family: &dyn Family, params: &Params, target: &Target) -> Result<Plan> {
-        family.plan(self, params, target)
+    fn is_empty(&self) -> bool {
+        Problem::is_empty(self)
     }
 }
 

@@ -3,11 +3,13 @@
 use kernels_gemm::gemm_direct::gemm_direct;
 use kernels_gemm::shape::{DIRECT_COLUMNS, DIRECT_THREADS};
 
-use super::Problem;
-use super::family::{Family, Operands, Plan};
-use super::launch::{self, KernelScalar, Views, in_parts, pack, with_arrays};
+use super::arrays::Operands;
+use super::launch::{self, KernelScalar, Views, in_parts, pack};
+use super::{Plan, Problem};
 use crate::error::Result;
 use crate::ops::Target;
+use crate::ops::family::Family;
+use crate::ops::typed::for_scalar;
 use crate::queue::Queue;
 use crate::routes::Params;
 
@@ -18,7 +20,7 @@ fn tasks(problem: &Problem) -> u64 {
     (problem.m as u64).saturating_mul(problem.n.div_ceil(DIRECT_COLUMNS) as u64)
 }
 
-impl Family for Direct {
+impl Family<Problem> for Direct {
     fn name(&self) -> &'static str {
         "direct"
     }
@@ -32,12 +34,8 @@ impl Family for Direct {
         Ok(())
     }
 
-    fn plan(&self, problem: &Problem, params: &Params, _: &Target) -> Result<Plan> {
-        Ok(Plan { problem: *problem, family: self.name(), params: params.clone(), workspace_bytes: 0 })
-    }
-
     fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
-        with_arrays!(operands, arrays => run(queue, plan, &Views::new(&plan.problem, &arrays)))
+        for_scalar!(operands, arrays => run(queue, plan, &Views::new(&plan.problem, &arrays)))
     }
 }
 

@@ -4,10 +4,11 @@ use cuda_std::launch::{Call, LaunchConfig, NoEntry};
 use cuda_std::{Global, GlobalMut};
 use kernels_gemm::operand::{CONJ_A, CONJ_B, TRANS_A, TRANS_B};
 
-use super::family::{Arrays, Place};
+use super::arrays::{Arrays, Place};
 use super::{Op, Problem};
 use crate::error::Result;
 use crate::ops::Target;
+use crate::ops::tiles::limits;
 use crate::queue::Queue;
 use crate::scalar::Scalar;
 
@@ -21,23 +22,12 @@ const MAX_GRID: usize = i32::MAX as usize;
 
 /// Whether a family of kernels can run a problem with `blocks` blocks an item.
 pub(super) fn can_run(problem: &Problem, target: &Target, blocks: u64) -> std::result::Result<(), String> {
-    if target.limits().is_none() {
-        return Err("needs a GPU or the executor".to_owned());
-    }
+    limits(target)?;
     if [problem.m, problem.n, problem.k].into_iter().max() > Some(MAX_SIZE) {
         return Err(format!("m, n and k are at most {MAX_SIZE}"));
     }
     if blocks > MAX_GRID as u64 {
         return Err(format!("takes {blocks} blocks an item, and a launch has {MAX_GRID}"));
-    }
-    Ok(())
-}
-
-/// Whether the device has so much shared memory for a block.
-pub(super) fn has_shared(bytes: usize, target: &Target) -> std::result::Result<(), String> {
-    let most = target.limits().map_or(0, |limits| limits.shared_bytes_per_block);
-    if bytes > most {
-        return Err(format!("needs {bytes} bytes of shared memory a block, the device gives {most}"));
     }
     Ok(())
 }
@@ -181,16 +171,3 @@ macro_rules! pack {
     }};
 }
 pub(super) use pack;
-
-/// Runs `$body` on the arrays with their type.
-macro_rules! with_arrays {
-    ($operands:expr, $arrays:ident => $body:expr) => {
-        match $operands {
-            $crate::ops::gemm::family::Operands::F32($arrays) => $body,
-            $crate::ops::gemm::family::Operands::F64($arrays) => $body,
-            $crate::ops::gemm::family::Operands::C32($arrays) => $body,
-            $crate::ops::gemm::family::Operands::C64($arrays) => $body,
-        }
-    };
-}
-pub(super) use with_arrays;

@@ -8,11 +8,11 @@
 //! each element of C is summed in the order of k (in the order of the hardware on tensor cores, in that of the library
 //! in the families `vendor` and `cpu`).
 
+mod arrays;
 mod cpu;
 mod decide;
 #[cfg(feature = "kernels")]
 mod direct;
-pub(crate) mod family;
 #[cfg(feature = "kernels")]
 mod launch;
 mod problem;
@@ -28,10 +28,9 @@ mod vendor;
 #[cfg(feature = "kernels")]
 mod wide;
 
-pub use decide::{Decision, explain};
-pub use family::Plan;
+pub use decide::{Decided, Decision, Plan, explain};
 pub use problem::{Op, Problem};
-pub use product::{Decided, gemm, plan};
+pub use product::{gemm, plan};
 
 pub use super::{Explanation, Target};
 use crate::routes::{Family, Key, Kind, Operation, Param};

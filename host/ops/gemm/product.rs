@@ -1,11 +1,9 @@
 //! Problem, plan, launch: the product on device memory.
 
-use super::decide::Decision;
-use super::family::{Family, Operands, Plan};
-use super::{Op, Problem, Target};
+use super::arrays::operands;
+use super::{Decided, Decision, Op, Plan, Problem, Target};
 use crate::error::{Error, Result};
 use crate::memory::DeviceBatch;
-use crate::ops::decide::decide;
 use crate::queue::Queue;
 use crate::routes::Pin;
 use crate::scalar::Scalar;
@@ -16,15 +14,7 @@ use crate::scalar::Scalar;
 /// [`Error::Route`] where no family can run the problem or a pin cannot be
 /// honoured; [`Error::Table`], [`Error::Argument`] for malformed settings.
 pub fn plan(problem: &Problem, target: &Target, route: Option<&Pin>) -> Result<(Decision, Plan)> {
-    let decided = Decided::new(problem, target, route)?;
-    let plan = decided.plan(problem.batch, target)?;
-    Ok((decided.decision, plan))
-}
-
-/// A decision with the family that it names: the same shape again costs no more than its launches.
-pub struct Decided {
-    pub(crate) decision: Decision,
-    family: &'static dyn Family,
+    Ok(Decided::new(problem, target, route)?.into_parts())
 }
 
 impl Decided {
@@ -33,15 +23,7 @@ impl Decided {
     /// # Errors
     /// As [`plan`].
     pub fn new(problem: &Problem, target: &Target, route: Option<&Pin>) -> Result<Self> {
-        let (mut decision, family, plan) = decide(problem, target, route)?;
-        // What ran is the tile and all, not what the row left open.
-        decision.route = decision.route.with_params(plan.params);
-        Ok(Decided { decision, family })
-    }
-
-    /// The family with every parameter, and why it was taken.
-    pub fn decision(&self) -> &Decision {
-        &self.decision
+        Ok(Decided::decide(problem, target, route, ())?.with_every_parameter())
     }
 
     /// Multiplies as [`gemm`] does. Type, ops, m, n and k are those of the problem; layouts and batch are free.
@@ -68,31 +50,7 @@ impl Decided {
         queue.check_owns(a.buffer())?;
         queue.check_owns(b.buffer())?;
         queue.check_owns(c.buffer())?;
-        self.run(queue, problem.batch, Operands::new(alpha, a, b, beta, c))
-    }
-
-    /// The plan for a batch of this size, which may be a part of the one decided about.
-    pub(crate) fn plan(&self, batch: usize, target: &Target) -> Result<Plan> {
-        let problem = Problem { batch, ..self.decision.problem };
-        self.family.plan(&problem, self.decision.route.params(), target)
-    }
-
-    /// Multiplies operands that fit, of the batch decided about or a part of it.
-    pub(crate) fn run(&self, queue: &Queue, batch: usize, operands: Operands<'_>) -> Result<()> {
-        self.traced(queue, || {
-            let plan = self.plan(batch, &Target::of(queue))?;
-            if plan.problem.is_empty() {
-                return Ok(());
-            }
-            self.family.launch(queue, &plan, operands)
-        })
-    }
-
-    fn traced(&self, queue: &Queue, work: impl FnOnce() -> Result<()>) -> Result<()> {
-        let Decision { problem, route, .. } = &self.decision;
-        let Problem { dtype, op_a, op_b, m, n, k, batch } = problem;
-        let name = || format!("gemm {dtype} {op_a}{op_b} m={m} n={n} k={k} batch={batch} {route}");
-        queue.traced_call(name, work)
+        self.run(queue, problem.batch, operands(alpha, a, b, beta, c))
     }
 }
 

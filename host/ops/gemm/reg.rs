@@ -4,11 +4,14 @@ use cuda_std::launch::{Call, NoEntry};
 use kernels_gemm::gemm_reg::gemm_reg;
 use kernels_gemm::shape::{reg_shared_bytes, reg_threads};
 
-use super::Problem;
-use super::family::{Family, Operands, Plan};
-use super::launch::{self, KernelScalar, Views, has_shared, in_parts, pack, tiles, with_arrays};
+use super::arrays::Operands;
+use super::launch::{self, KernelScalar, Views, in_parts, pack, tiles};
+use super::{Plan, Problem};
 use crate::error::Result;
 use crate::ops::Target;
+use crate::ops::family::Family;
+use crate::ops::tiles::has_shared;
+use crate::ops::typed::for_scalar;
 use crate::queue::Queue;
 use crate::routes::Params;
 use crate::scalar::Dtype;
@@ -50,7 +53,7 @@ pub(super) fn names(tiles: &[[u32; 3]]) -> String {
     names.join(", ")
 }
 
-impl Family for Reg {
+impl Family<Problem> for Reg {
     fn name(&self) -> &'static str {
         "reg"
     }
@@ -90,7 +93,7 @@ impl Family for Reg {
 
     fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
         let (tile, unroll) = (tile(&plan.problem, &plan.params), plan.params.get("unroll").unwrap_or(8));
-        with_arrays!(operands, arrays => {
+        for_scalar!(operands, arrays => {
             run(queue, &plan.problem, tile, unroll, &Views::new(&plan.problem, &arrays))
         })
     }

@@ -3,11 +3,14 @@
 use kernels_gemm::gemm_small::gemm_small;
 use kernels_gemm::shape::{SMALL_THREADS, small_items, small_shared_bytes};
 
-use super::Problem;
-use super::family::{Family, Operands, Plan};
-use super::launch::{self, KernelScalar, Views, has_shared, in_parts, pack, with_arrays};
+use super::arrays::Operands;
+use super::launch::{self, KernelScalar, Views, in_parts, pack};
+use super::{Plan, Problem};
 use crate::error::Result;
 use crate::ops::Target;
+use crate::ops::family::Family;
+use crate::ops::tiles::has_shared;
+use crate::ops::typed::for_scalar;
 use crate::queue::Queue;
 use crate::routes::Params;
 
@@ -21,7 +24,7 @@ fn order(problem: &Problem) -> u32 {
     (problem.m.max(problem.n) as u32).next_power_of_two().max(8)
 }
 
-impl Family for Small {
+impl Family<Problem> for Small {
     fn name(&self) -> &'static str {
         "small"
     }
@@ -34,12 +37,8 @@ impl Family for Small {
         has_shared(small_shared_bytes(order(problem), problem.dtype.bytes()), target)
     }
 
-    fn plan(&self, problem: &Problem, params: &Params, _: &Target) -> Result<Plan> {
-        Ok(Plan { problem: *problem, family: self.name(), params: params.clone(), workspace_bytes: 0 })
-    }
-
     fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
-        with_arrays!(operands, arrays => run(queue, plan, &Views::new(&plan.problem, &arrays)))
+        for_scalar!(operands, arrays => run(queue, plan, &Views::new(&plan.problem, &arrays)))
     }
 }
 

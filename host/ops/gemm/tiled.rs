@@ -3,17 +3,20 @@
 use kernels_gemm::gemm_tiled::gemm_tiled;
 use kernels_gemm::shape::{TILED, TILED_THREADS, tiled_shared_bytes};
 
-use super::Problem;
-use super::family::{Family, Operands, Plan};
-use super::launch::{self, KernelScalar, Views, has_shared, in_parts, pack, tiles, with_arrays};
+use super::arrays::Operands;
+use super::launch::{self, KernelScalar, Views, in_parts, pack, tiles};
+use super::{Plan, Problem};
 use crate::error::Result;
 use crate::ops::Target;
+use crate::ops::family::Family;
+use crate::ops::tiles::has_shared;
+use crate::ops::typed::for_scalar;
 use crate::queue::Queue;
 use crate::routes::Params;
 
 pub(crate) struct Tiled;
 
-impl Family for Tiled {
+impl Family<Problem> for Tiled {
     fn name(&self) -> &'static str {
         "tiled"
     }
@@ -24,12 +27,8 @@ impl Family for Tiled {
         has_shared(tiled_shared_bytes(problem.dtype.bytes()), target)
     }
 
-    fn plan(&self, problem: &Problem, params: &Params, _: &Target) -> Result<Plan> {
-        Ok(Plan { problem: *problem, family: self.name(), params: params.clone(), workspace_bytes: 0 })
-    }
-
     fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
-        with_arrays!(operands, arrays => run(queue, &plan.problem, &Views::new(&plan.problem, &arrays)))
+        for_scalar!(operands, arrays => run(queue, &plan.problem, &Views::new(&plan.problem, &arrays)))
     }
 }
 

@@ -5,12 +5,14 @@ use kernels_gemm::gemm_wide::gemm_wide;
 use kernels_gemm::gemm_wide_mma::gemm_wide_mma;
 use kernels_gemm::shape::{mma_shared_bytes, mma_warps, reg_shared_bytes, reg_threads, wide_shared_bytes};
 
-use super::Problem;
-use super::family::{Family, Operands, Plan};
-use super::launch::{self, KernelScalar, Views, has_shared, in_parts, pack, tiles};
+use super::arrays::Operands;
+use super::launch::{self, KernelScalar, Views, in_parts, pack, tiles};
 use super::reg::{self, names};
+use super::{Plan, Problem};
 use crate::error::Result;
 use crate::ops::Target;
+use crate::ops::family::Family;
+use crate::ops::tiles::has_shared;
 use crate::queue::Queue;
 use crate::routes::Params;
 use crate::scalar::{Dtype, Scalar};
@@ -41,7 +43,7 @@ fn shared_bytes(dtype: Dtype, [m, n, k]: [u32; 3]) -> usize {
     }
 }
 
-impl Family for Wide {
+impl Family<Problem> for Wide {
     fn name(&self) -> &'static str {
         "wide"
     }

@@ -5,14 +5,47 @@ use kernels_panel::larft::larft;
 use kernels_panel::ormqr::ormqr;
 use kernels_panel::shape::{Larft, Ormqr, STRIP, TILE_THREADS};
 
+use super::arrays::{Arrays, Operands};
 use super::{Plan, Problem};
 use crate::error::{Error, Result};
-use crate::memory::{DeviceBatch, DeviceBuffer};
 use crate::ops::Target;
-use crate::ops::tiles::{KernelScalar, Matrices, config, leading_dimension, submit};
+use crate::ops::family::Family;
+use crate::ops::tiles::{KernelScalar, Matrices, config, has_shared, leading_dimension, limits, submit};
+use crate::ops::typed::for_scalar;
 use crate::queue::{Queue, workspace_bytes};
 use crate::routes::Params;
 use crate::scalar::Dtype;
+
+pub(crate) struct Blocked;
+
+impl Family<Problem> for Blocked {
+    fn name(&self) -> &'static str {
+        "blocked"
+    }
+
+    fn can_run(
+        &self,
+        problem: &Problem,
+        params: &Params,
+        target: &Target,
+    ) -> std::result::Result<(), String> {
+        Panels::new(problem, params, target).map(drop)
+    }
+
+    fn plan(&self, problem: &Problem, params: &Params, target: &Target) -> Result<Plan> {
+        let panels = Panels::new(problem, params, target).map_err(Error::argument)?;
+        let mut params = params.clone();
+        params.set("nb", panels.nb as u32);
+        let workspace_bytes = factor_bytes(problem);
+        Ok(Plan { problem: *problem, family: self.name(), params, workspace_bytes })
+    }
+
+    fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
+        let problem = &plan.problem;
+        let panels = Panels::new(problem, &plan.params, &Target::of(queue)).map_err(Error::argument)?;
+        for_scalar!(operands, arrays => run(queue, problem, panels, arrays))
+    }
+}
 
 /// What is applied: reflector `k` of an item lies in column `k` below row `k + shift`, where it is 1.
 #[derive(Clone, Copy)]
@@ -40,7 +73,7 @@ impl Panels {
         target: &Target,
     ) -> std::result::Result<Self, String> {
         let Problem { dtype, n, columns, .. } = *problem;
-        let limits = target.limits().ok_or("needs a GPU or the executor")?;
+        let most = limits(target)?.shared_bytes_per_block;
         if n.max(columns) > u32::MAX as usize / 64 {
             return Err("rows and columns are at most 2^26".to_owned());
         }
@@ -50,7 +83,6 @@ impl Panels {
             Dtype::C64 => &[32],
         };
         let bytes = |nb| Ormqr::bytes(nb, dtype.bytes(), dtype.is_complex());
-        let most = limits.shared_bytes_per_block;
         let wanted = match params.get("nb").map(|nb| nb as usize) {
             None => kernels.iter().copied().find(|&nb| bytes(nb) <= most),
             Some(nb) if !kernels.contains(&nb) => {
@@ -60,12 +92,7 @@ impl Panels {
             nb => nb,
         };
         let nb = wanted.unwrap_or(kernels[kernels.len() - 1]);
-        if bytes(nb) > most {
-            return Err(format!(
-                "needs {} bytes of shared memory a block, the device gives {most}",
-                bytes(nb)
-            ));
-        }
+        has_shared(bytes(nb), target)?;
         Ok(Panels { nb })
     }
 }
@@ -148,21 +175,13 @@ fn enqueue_panels<T: KernelScalar, const R: usize>(
     submit(queue, config(blocks(strips)?, 1, TILE_THREADS, shared)?, call)
 }
 
-pub(super) fn plan(problem: &Problem, target: &Target, params: &Params) -> Result<Plan> {
-    let panels = Panels::new(problem, params, target).map_err(Error::argument)?;
-    let mut params = params.clone();
-    params.set("nb", panels.nb as u32);
-    let workspace_bytes = factor_bytes(problem);
-    Ok(Plan { problem: *problem, family: "blocked", params, workspace_bytes })
-}
-
-pub(super) fn launch<T: KernelScalar>(
+fn run<T: KernelScalar>(
     queue: &Queue,
-    (problem, panels): (&Problem, Panels),
-    (v, tau): (&DeviceBatch<T>, &DeviceBuffer<T>),
-    c: &mut DeviceBatch<T>,
-    (shift, adjoint): (usize, bool),
+    problem: &Problem,
+    panels: Panels,
+    arrays: Arrays<'_, T>,
 ) -> Result<()> {
+    let Arrays { v, tau, c, shift, adjoint } = arrays;
     let mut workspace = queue.workspace(factor_bytes(problem))?;
     let t = workspace.take::<T>(factor_elements(problem))?;
     let reflectors = Reflectors {

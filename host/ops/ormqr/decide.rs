@@ -1,11 +1,12 @@
 //! Which family applies the reflectors, and the account of it.
 
+use super::arrays::Operands;
 use super::{OPERATION, Problem};
 use crate::device::Arch;
 use crate::error::Result;
-use crate::ops::Target;
-use crate::ops::decide::{self, Explanation, Routed};
-use crate::routes::{Operation, Params, Pin, ShapeKey};
+use crate::ops::decide::{self, Explanation};
+use crate::ops::family::{Family, Routed};
+use crate::routes::{Candidate, Operation, Pin, ShapeKey};
 
 /// The family that applies the reflectors, and why it was taken.
 pub type Decision = decide::Decision<Problem>;
@@ -13,12 +14,14 @@ pub type Decision = decide::Decision<Problem>;
 /// An application with every parameter fixed: the workspace query and the launch share it.
 pub type Plan = decide::Plan<Problem>;
 
-/// The one family.
-pub(crate) struct Blocked;
-
 impl Routed for Problem {
-    type Family = Blocked;
+    type Operands<'a> = Operands<'a>;
+    type How = ();
     const OPERATION: &'static Operation = &OPERATION;
+    const FAMILIES: &'static [&'static dyn Family<Self>] = &[
+        #[cfg(feature = "kernels")]
+        &super::blocked::Blocked,
+    ];
 
     fn key(&self) -> ShapeKey {
         Problem::key(self)
@@ -28,28 +31,17 @@ impl Routed for Problem {
         vec![("columns", self.columns.to_string()), ("reflectors", self.reflectors.to_string())]
     }
 
-    fn built(_: &str) -> std::result::Result<&'static Blocked, String> {
-        if cfg!(feature = "kernels") { Ok(&Blocked) } else { Err(decide::no_kernels()) }
+    fn label(&self, _: &Candidate) -> String {
+        let Problem { dtype, n, columns, reflectors, batch } = self;
+        format!("ormqr {dtype} n={n} columns={columns} reflectors={reflectors} batch={batch}")
     }
 
-    fn can_run(&self, _: &Blocked, params: &Params, target: &Target) -> std::result::Result<(), String> {
-        #[cfg(feature = "kernels")]
-        return super::blocked::Panels::new(self, params, target).map(|_| ());
-        #[cfg(not(feature = "kernels"))]
-        {
-            let _ = (params, target);
-            Err(decide::no_kernels())
-        }
+    fn with_batch(self, batch: usize) -> Self {
+        Problem { batch, ..self }
     }
 
-    fn plan(&self, _: &Blocked, params: &Params, target: &Target) -> Result<Plan> {
-        #[cfg(feature = "kernels")]
-        return super::blocked::plan(self, target, params);
-        #[cfg(not(feature = "kernels"))]
-        {
-            let _ = (params, target);
-            unreachable!("no family is built")
-        }
+    fn is_empty(&self) -> bool {
+        Problem::is_empty(self)
     }
 }
 

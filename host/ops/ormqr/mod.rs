@@ -2,6 +2,7 @@
 //!
 //! [`solve()`] works in place on device memory and does not wait for a GPU.
 
+mod arrays;
 #[cfg(feature = "kernels")]
 pub(crate) mod blocked;
 mod decide;

@@ -1,11 +1,11 @@
 //! Problem, plan, launch: reflectors applied in place.
 
-use super::Problem;
-use super::decide::{Decision, Plan};
+use super::arrays::Arrays;
+use super::{Decision, Plan, Problem};
 use crate::error::{Error, Result};
 use crate::memory::{DeviceBatch, DeviceBuffer};
 use crate::ops::Target;
-use crate::ops::decide::decide;
+use crate::ops::decide::Decided;
 use crate::queue::Queue;
 use crate::routes::Pin;
 use crate::scalar::Scalar;
@@ -28,8 +28,7 @@ pub struct Options {
 /// [`Error::Route`] where no family can run the problem or a pin cannot be honoured; [`Error::Table`],
 /// [`Error::Argument`] for malformed settings.
 pub fn plan(problem: &Problem, target: &Target, route: Option<&Pin>) -> Result<(Decision, Plan)> {
-    let (decision, _, plan) = decide(problem, target, route)?;
-    Ok((decision, plan))
+    Ok(Decided::decide(problem, target, route, ())?.into_parts())
 }
 
 /// `c := Q c` or `Q^H c` in place, where `Q = H_0 H_1 ..` and `H_k = I - tau_k v_k v_k^H`.
@@ -55,16 +54,10 @@ pub fn solve<T: Scalar>(
     queue.check_owns(v.buffer())?;
     queue.check_owns(tau)?;
     queue.check_owns(c.buffer())?;
-    let (decision, plan) = plan(&problem, &Target::of(queue), options.route.as_ref())?;
-    let Problem { dtype, n, columns, reflectors, batch } = problem;
-    let label = || format!("ormqr {dtype} n={n} columns={columns} reflectors={reflectors} batch={batch}");
-    queue.traced_call(label, || {
-        if problem.is_empty() {
-            return Ok(());
-        }
-        launch(queue, &plan, (v, tau), c, (options.shift, options.adjoint))
-    })?;
-    Ok(decision)
+    let decided = Decided::decide(&problem, &Target::of(queue), options.route.as_ref(), ())?;
+    let Options { shift, adjoint, .. } = *options;
+    decided.run(queue, problem.batch, Arrays { v, tau, c, shift, adjoint }.typed())?;
+    Ok(decided.decision)
 }
 
 fn problem<T: Scalar>(
@@ -89,33 +82,4 @@ fn problem<T: Scalar>(
         return Err(Error::argument(text));
     }
     Ok(Problem { dtype: T::DTYPE, n, columns: c.cols(), reflectors, batch })
-}
-
-#[cfg(feature = "kernels")]
-fn launch<T: Scalar>(
-    queue: &Queue,
-    plan: &Plan,
-    (v, tau): (&DeviceBatch<T>, &DeviceBuffer<T>),
-    c: &mut DeviceBatch<T>,
-    how: (usize, bool),
-) -> Result<()> {
-    use crate::ops::tiles::for_dtype;
-    use crate::ops::typed::{cast, cast_mut};
-    let problem = &plan.problem;
-    let panels =
-        super::blocked::Panels::new(problem, &plan.params, &Target::of(queue)).map_err(Error::argument)?;
-    for_dtype!(T::DTYPE, K => {
-        super::blocked::launch::<K>(queue, (problem, panels), (cast(v), cast(tau)), cast_mut(c), how)
-    })
-}
-
-#[cfg(not(feature = "kernels"))]
-fn launch<T: Scalar>(
-    _: &Queue,
-    _: &Plan,
-    _: (&DeviceBatch<T>, &DeviceBuffer<T>),
-    _: &mut DeviceBatch<T>,
-    _: (usize, bool),
-) -> Result<()> {
-    unreachable!("no family is built")
 }

@@ -5,11 +5,13 @@ use kernels_stebz::shape::{Shape as Blocks, THREADS};
 use kernels_stebz::stebz_bisect::{passes as enough, stebz_bisect};
 use kernels_stebz::stebz_status::stebz_status;
 
-use super::Problem;
-use super::family::{Arrays, Family, Operands, Plan};
+use super::arrays::{Arrays, Operands};
+use super::{Plan, Problem};
 use crate::error::{Error, Result};
 use crate::ops::Target;
+use crate::ops::family::Family;
 use crate::ops::tiles::{self, KernelReal};
+use crate::ops::typed::for_real;
 use crate::queue::{Queue, Workspace};
 use crate::routes::Params;
 use crate::scalar::Dtype;
@@ -38,7 +40,7 @@ fn fits(real_bytes: usize, n: usize, values: u32, most: usize) -> bool {
     Blocks::new(n as u32, values).shared_bytes(n, real_bytes) <= most
 }
 
-impl Family for Bisect {
+impl Family<Problem> for Bisect {
     fn name(&self) -> &'static str {
         "bisect"
     }
@@ -68,16 +70,13 @@ impl Family for Bisect {
         Ok(Plan { problem: *problem, family: self.name(), params, workspace_bytes })
     }
 
-    fn launch(&self, queue: &Queue, plan: &Plan, passes: Option<u32>, operands: Operands<'_>) -> Result<()> {
-        match operands {
-            Operands::F32(arrays) => run(queue, plan, passes, arrays),
-            Operands::F64(arrays) => run(queue, plan, passes, arrays),
-        }
+    fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
+        for_real!(operands, arrays => run(queue, plan, arrays))
     }
 }
 
-fn run<T: KernelReal>(queue: &Queue, plan: &Plan, passes: Option<u32>, arrays: Arrays<'_, T>) -> Result<()> {
-    let Arrays { d, e, w, status } = arrays;
+fn run<T: KernelReal>(queue: &Queue, plan: &Plan, arrays: Arrays<'_, T>) -> Result<()> {
+    let Arrays { d, e, w, status, passes } = arrays;
     let Problem { n, batch, .. } = plan.problem;
     let way = Way { values: values(n, &plan.params), staged: plan.params.get("staged") == Some(1), passes };
     submit(queue, &Shape::packed(n, batch), way, d.view(), e.view(), w.view_mut(), status.view_mut())

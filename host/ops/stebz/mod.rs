@@ -6,18 +6,17 @@
 //! An item's diagonal `d` (n elements) and off-diagonals `e` (n - 1) are only read; `w` takes its n eigenvalues,
 //! ascending. Each is within a few units of the roundoff of the norm.
 
+mod arrays;
 #[cfg(feature = "kernels")]
 pub(crate) mod bisect;
 mod cpu;
 mod decide;
-mod family;
 mod problem;
 mod solve;
 
-pub use decide::{Decision, explain};
-pub use family::Plan;
+pub use decide::{Decided, Decision, Plan, explain};
 pub use problem::Problem;
-pub use solve::{Decided, Options, plan, solve};
+pub use solve::{Options, plan, solve};
 
 pub use super::{Explanation, Target};
 use crate::routes::{Family, Key, Kind, Operation, Param};

@@ -1,12 +1,10 @@
 //! Problem, plan, launch.
 
-use super::decide::Decision;
-use super::family::{Family, Operands, Plan};
-use super::{Problem, Target};
-use crate::error::{Error, Result};
+use super::arrays::Arrays;
+use super::{Decided, Decision, Plan, Problem, Target};
+use crate::error::Result;
 use crate::memory::DeviceBuffer;
-use crate::ops::check_len;
-use crate::ops::decide::decide;
+use crate::ops::{check_len, count_values, tridiagonal};
 use crate::queue::Queue;
 use crate::routes::Pin;
 use crate::scalar::Real;
@@ -24,19 +22,10 @@ pub struct Options {
 /// The plan that [`solve`] would follow for a problem on a target. Touches no device.
 ///
 /// # Errors
-/// [`Error::Route`] where no family can run the problem or a pin cannot be
-/// honoured; [`Error::Table`], [`Error::Argument`] for malformed settings and complex types.
+/// [`Error::Route`](crate::Error::Route) where no family can run the problem or a pin cannot be
+/// honoured; [`Error::Table`](crate::Error::Table), [`Error::Argument`](crate::Error::Argument) for malformed settings and complex types.
 pub fn plan(problem: &Problem, target: &Target, options: &Options) -> Result<(Decision, Plan)> {
-    let decided = Decided::new(problem, target, options)?;
-    let plan = decided.plan(problem.batch, target)?;
-    Ok((decided.decision, plan))
-}
-
-/// A decision with the family that it names: the same shape again costs no more than its launches.
-pub struct Decided {
-    pub(crate) decision: Decision,
-    family: &'static dyn Family,
-    passes: Option<u32>,
+    Ok(Decided::new(problem, target, options)?.into_parts())
 }
 
 impl Decided {
@@ -45,16 +34,7 @@ impl Decided {
     /// # Errors
     /// As [`plan`].
     pub fn new(problem: &Problem, target: &Target, options: &Options) -> Result<Self> {
-        problem.check_type()?;
-        let (mut decision, family, plan) = decide(problem, target, options.route.as_ref())?;
-        // What ran is every parameter, not what the row left open.
-        decision.route = decision.route.with_params(plan.params);
-        Ok(Decided { decision, family, passes: options.passes })
-    }
-
-    /// The family with every parameter, and why it was taken.
-    pub fn decision(&self) -> &Decision {
-        &self.decision
+        Ok(Decided::decide(problem, target, options.route.as_ref(), options.passes)?.with_every_parameter())
     }
 
     /// Solves as [`solve`] does. Type and order are those of the problem; the batch is free.
@@ -69,49 +49,16 @@ impl Decided {
         w: &mut DeviceBuffer<T>,
         status: &mut DeviceBuffer<i32>,
     ) -> Result<()> {
-        let problem = Problem { batch: status.len(), ..self.decision.problem };
-        if T::DTYPE != problem.dtype {
-            let text = format!("decided for {}: the batch is of {}", problem.dtype, T::DTYPE);
-            return Err(Error::argument(text));
-        }
-        check_len("diagonals", d.len(), problem.values()?)?;
-        check_len("off-diagonals", e.len(), problem.couplings()?)?;
-        check_len("eigenvalues", w.len(), problem.values()?)?;
+        let Problem { dtype, n, .. } = self.decision.problem;
+        let batch = status.len();
+        tridiagonal::check_matrices((dtype, n, batch), d, e)?;
+        check_len("eigenvalues", w.len(), count_values(n, batch)?)?;
         queue.check_owns(d)?;
         queue.check_owns(e)?;
         queue.check_owns(w)?;
         queue.check_owns(status)?;
-        self.run(queue, d, e, w, status)
-    }
-
-    /// The plan for a batch of this size, which may be a part of the one decided about.
-    pub(crate) fn plan(&self, batch: usize, target: &Target) -> Result<Plan> {
-        let problem = Problem { batch, ..self.decision.problem };
-        self.family.plan(&problem, self.decision.route.params(), target)
-    }
-
-    /// Solves arrays that fit, of the batch decided about or a part of it.
-    pub(crate) fn run<T: Real>(
-        &self,
-        queue: &Queue,
-        d: &DeviceBuffer<T>,
-        e: &DeviceBuffer<T>,
-        w: &mut DeviceBuffer<T>,
-        status: &mut DeviceBuffer<i32>,
-    ) -> Result<()> {
-        let Decision { problem, route, .. } = &self.decision;
-        let Problem { dtype, n, batch } = problem;
-        queue.traced_call(
-            || format!("stebz {dtype} n={n} batch={batch} {route}"),
-            || {
-                let plan = self.plan(status.len(), &Target::of(queue))?;
-                if plan.problem.is_empty() {
-                    // Orders of 0 are solved; there is no item without an answer.
-                    return queue.fill_bytes(status, 0);
-                }
-                self.family.launch(queue, &plan, self.passes, Operands::new(d, e, w, status))
-            },
-        )
+        let passes = self.how;
+        self.run(queue, batch, Arrays { d, e, w, status, passes }.typed())
     }
 }
 
@@ -130,9 +77,9 @@ impl Decided {
 /// costs some 28 n^2 (f32) or 56 n^2 (f64) steps of a count, of eight to ten instructions each.
 ///
 /// # Errors
-/// [`Error::Argument`] where shapes do not fit or a buffer belongs to another
-/// queue, [`Error::Route`] where no family can run the problem,
-/// [`Error::Findings`] from the executor, and faults of the driver.
+/// [`Error::Argument`](crate::Error::Argument) where shapes do not fit or a buffer belongs to another
+/// queue, [`Error::Route`](crate::Error::Route) where no family can run the problem,
+/// [`Error::Findings`](crate::Error::Findings) from the executor, and faults of the driver.
 pub fn solve<T: Real>(
     queue: &Queue,
     d: &DeviceBuffer<T>,
@@ -142,7 +89,7 @@ pub fn solve<T: Real>(
     options: &Options,
 ) -> Result<Decision> {
     let batch = status.len();
-    let n = d.len().checked_div(batch).unwrap_or(0);
+    let n = tridiagonal::order(d, None, batch)?;
     let problem = Problem { dtype: T::DTYPE, n, batch };
     let decided = Decided::new(&problem, &Target::of(queue), options)?;
     decided.solve(queue, d, e, w, status)?;

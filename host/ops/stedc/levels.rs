@@ -7,13 +7,15 @@ use cuda_std::{Global, GlobalMut};
 use kernels_stedc::fields::{REAL_FIELDS, WORD_FIELDS};
 use kernels_stedc::{stedc_deflate, stedc_divide, stedc_values, stedc_vectors, tree};
 
-use super::family::{Arrays, Family, Operands, Plan};
+use super::arrays::{Arrays, Operands};
 use super::merge::{Below, Merges, Vectors};
-use super::{Jobz, Problem};
+use super::{Jobz, Plan, Problem};
 use crate::error::{Error, Result};
 use crate::ops::Target;
+use crate::ops::family::Family;
 use crate::ops::steqr::cta::{self, Basis};
 use crate::ops::tiles::{self, KernelReal};
+use crate::ops::typed::for_real;
 use crate::queue::{Queue, Workspace, workspace_bytes as part};
 use crate::routes::Params;
 use crate::scalar::Dtype;
@@ -32,15 +34,13 @@ fn rows(dtype: Dtype, params: &Params) -> u32 {
 /// Whether a matrix of this order can be solved on the target.
 pub(crate) fn fits(dtype: Dtype, n: usize, target: &Target) -> std::result::Result<(), String> {
     tiles::can_run(n, target, 1 << 20)?;
-    let needed = stedc_deflate::shared_bytes(n, dtype.bytes());
-    let most = target.limits().map_or(0, |limits| limits.shared_bytes_per_block);
-    if tree::levels(n) > 0 && needed > most {
-        return Err(format!("needs {needed} bytes of shared memory a block, the device gives {most}"));
+    if tree::levels(n) == 0 {
+        return Ok(());
     }
-    Ok(())
+    tiles::has_shared(stedc_deflate::shared_bytes(n, dtype.bytes()), target)
 }
 
-impl Family for Levels {
+impl Family<Problem> for Levels {
     fn name(&self) -> &'static str {
         "levels"
     }
@@ -67,10 +67,7 @@ impl Family for Levels {
     }
 
     fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
-        match operands {
-            Operands::F32(arrays) => run(queue, plan, arrays),
-            Operands::F64(arrays) => run(queue, plan, arrays),
-        }
+        for_real!(operands, arrays => run(queue, plan, arrays))
     }
 }
 

@@ -6,9 +6,9 @@
 //! An item's diagonal `d` (n elements) and off-diagonals `e` (n - 1) are only read; `w` takes its n eigenvalues,
 //! ascending, `q` the vectors as columns. Each vector's component of largest modulus, the first of equal ones, is positive.
 
+mod arrays;
 mod cpu;
 mod decide;
-mod family;
 #[cfg(feature = "kernels")]
 pub(crate) mod levels;
 #[cfg(feature = "kernels")]
@@ -16,10 +16,9 @@ mod merge;
 mod problem;
 mod solve;
 
-pub use decide::{Decision, explain};
-pub use family::Plan;
+pub use decide::{Decided, Decision, Plan, explain};
 pub use problem::Problem;
-pub use solve::{Decided, Options, plan, solve};
+pub use solve::{Options, plan, solve};
 
 pub use super::{Explanation, Jobz, Target};
 use crate::routes::{Family, Key, Kind, Operation, Param};

@@ -2,68 +2,70 @@
 
 use batchlas_cpu::{Tridiagonals, steqr_f32, steqr_f64};
 
-use super::family::{Arrays, Family, Iteration, Operands, Plan};
-use super::{Problem, Shift};
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::memory::DeviceElement;
-use crate::ops::Target;
+use super::arrays::{Arrays, Iteration, Operands};
+use super::{Plan, Problem, Shift};
+use crate::error::Result;
+use crate::memory::{DeviceBatch, DeviceBuffer, DeviceElement};
+use crate::ops::family::Family;
+use crate::ops::{Target, cpu};
 use crate::queue::Queue;
 use crate::routes::Params;
 
 pub(crate) struct Cpu;
 
-impl Family for Cpu {
+impl Family<Problem> for Cpu {
     fn name(&self) -> &'static str {
         "cpu"
     }
 
     fn can_run(&self, _: &Problem, _: &Params, target: &Target) -> std::result::Result<(), String> {
-        match target.device() {
-            Device::Cpu => Ok(()),
-            other => Err(format!("runs on the device cpu, not on {other}")),
-        }
+        cpu::can_run(target)
     }
 
-    fn plan(&self, problem: &Problem, params: &Params, _: &Target) -> Result<Plan> {
-        // Each thread's storage comes with the thread, not from the queue.
-        Ok(Plan { problem: *problem, family: self.name(), params: params.clone(), workspace_bytes: 0 })
-    }
-
-    fn launch(&self, _: &Queue, plan: &Plan, iteration: &Iteration, operands: Operands<'_>) -> Result<()> {
+    fn launch(&self, _: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
+        let Problem { n, batch, .. } = plan.problem;
         match operands {
-            Operands::F32(arrays) => run(plan, iteration, arrays, steqr_f32),
-            Operands::F64(arrays) => run(plan, iteration, arrays, steqr_f64),
+            Operands::F32(arrays) => run((n, batch), arrays, steqr_f32),
+            Operands::F64(arrays) => run((n, batch), arrays, steqr_f64),
         }
     }
 }
 
-fn run<T: DeviceElement>(
-    plan: &Plan,
-    iteration: &Iteration,
-    arrays: Arrays<'_, T>,
-    solve: impl FnOnce(&Tridiagonals, &mut [T], &[T], Option<&mut [T]>, &mut [i32]),
+/// The iteration of a type.
+type Solver<T> = fn(&Tridiagonals, &mut [T], &[T], Option<&mut [T]>, &mut [i32]);
+
+/// For the families `cpu` of operations whose diagonals `d` stay as they are: the values go to `w`.
+pub(crate) fn run_beside<T: DeviceElement>(
+    (n, batch): (usize, usize),
+    (d, e): (&DeviceBuffer<T>, &DeviceBuffer<T>),
+    w: &mut DeviceBuffer<T>,
+    q: Option<&mut DeviceBatch<T>>,
+    status: &mut DeviceBuffer<i32>,
+    solve: Solver<T>,
 ) -> Result<()> {
-    let Problem { n, batch, .. } = plan.problem;
-    let (ld, stride) = arrays.q.as_ref().map_or((n, 0), |q| (q.ld(), q.stride()));
-    let Iteration { back_transform, sort, sweeps_per_value, shift } = *iteration;
+    let diagonals = d.as_host_slice().ok_or_else(cpu::elsewhere)?;
+    w.as_host_mut_slice().ok_or_else(cpu::elsewhere)?.copy_from_slice(diagonals);
+    run((n, batch), Arrays { d: w, e, q, status, iteration: Iteration::default() }, solve)
+}
+
+fn run<T: DeviceElement>((n, batch): (usize, usize), arrays: Arrays<'_, T>, solve: Solver<T>) -> Result<()> {
+    let Arrays { d, e, q, status, iteration } = arrays;
+    let (ld, stride) = q.as_ref().map_or((n, 0), |q| (q.ld(), q.stride()));
+    let Iteration { back_transform, sort, sweeps_per_value, shift } = iteration;
     let shift = match shift {
         Shift::Lapack => batchlas_cpu::Shift::Lapack,
         Shift::Wilkinson => batchlas_cpu::Shift::Wilkinson,
     };
     let items = Tridiagonals { n, batch, ld, stride, back_transform, sort, sweeps_per_value, shift };
-    let elsewhere = || Error::argument("the family cpu takes buffers in host memory");
-    let q = match arrays.q {
-        Some(q) => Some(q.buffer_mut().as_host_mut_slice().ok_or_else(elsewhere)?),
+    let q = match q {
+        Some(q) => Some(q.buffer_mut().as_host_mut_slice().ok_or_else(cpu::elsewhere)?),
         None => None,
     };
-    let (d, e, status) =
-        (arrays.d.as_host_mut_slice(), arrays.e.as_host_slice(), arrays.status.as_host_mut_slice());
-    match (d, e, status) {
+    match (d.as_host_mut_slice(), e.as_host_slice(), status.as_host_mut_slice()) {
         (Some(d), Some(e), Some(status)) => {
             solve(&items, d, e, q, status);
             Ok(())
         }
-        _ => Err(elsewhere()),
+        _ => Err(cpu::elsewhere()),
     }
 }

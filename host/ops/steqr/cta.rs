@@ -10,14 +10,16 @@ use kernels_tridiag::steqr_cta_flat::steqr_cta_flat;
 use kernels_tridiag::steqr_cta_lockstep::steqr_cta_lockstep;
 use kernels_tridiag::steqr_cta_nested::steqr_cta_nested;
 
+use super::arrays::{Arrays, Iteration, Operands};
 use super::config::Config;
 use super::decisions::lanes;
-use super::family::{Arrays, Family, Iteration, Operands, Plan};
-use super::{Form, Jobz, Layout, Partition, Problem, Shift, Update};
+use super::{Form, Jobz, Layout, Partition, Plan, Problem, Shift, Update};
 use crate::error::{Error, Result};
 use crate::memory::DeviceElement;
+use crate::ops::family::Family;
 use crate::ops::tiles::KernelReal;
-use crate::ops::{SWEEPS_PER_VALUE, Target, tiles};
+use crate::ops::typed::for_real;
+use crate::ops::{Target, tiles};
 use crate::queue::Queue;
 use crate::routes::Params;
 use crate::scalar::Dtype;
@@ -27,7 +29,7 @@ pub(crate) struct Cta;
 /// Largest order.
 const MAX_N: usize = 32;
 
-impl Family for Cta {
+impl Family<Problem> for Cta {
     fn name(&self) -> &'static str {
         "cta"
     }
@@ -47,17 +49,8 @@ impl Family for Cta {
         Ok(Plan { problem: *problem, family: self.name(), params, workspace_bytes: 0 })
     }
 
-    fn launch(
-        &self,
-        queue: &Queue,
-        plan: &Plan,
-        iteration: &Iteration,
-        operands: Operands<'_>,
-    ) -> Result<()> {
-        match operands {
-            Operands::F32(arrays) => run(queue, plan, iteration, arrays),
-            Operands::F64(arrays) => run(queue, plan, iteration, arrays),
-        }
+    fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
+        for_real!(operands, arrays => run(queue, plan, arrays))
     }
 }
 
@@ -86,18 +79,18 @@ pub(crate) struct Basis<T> {
 
 impl<T: DeviceElement> Arguments<T> {
     /// For the arrays of a solve.
-    pub(super) fn of(problem: &Problem, iteration: &Iteration, arrays: Arrays<'_, T>) -> Result<Self> {
+    pub(super) fn of(problem: &Problem, arrays: Arrays<'_, T>) -> Result<Self> {
         let q = arrays.q.map(|q| {
             let (ld, stride) = (q.ld(), q.stride());
             Basis { elements: q.buffer_mut().view_mut(), ld, stride }
         });
         let (d, e, status) = (arrays.d.view_mut(), arrays.e.view(), arrays.status.view_mut());
-        Self::new(problem, iteration, d, e, q, status)
+        Self::new(problem, arrays.iteration, d, e, q, status)
     }
 
     fn new(
         problem: &Problem,
-        iteration: &Iteration,
+        iteration: Iteration,
         d: GlobalMut<T>,
         e: Global<T>,
         q: Option<Basis<T>>,
@@ -117,7 +110,7 @@ impl<T: DeviceElement> Arguments<T> {
             ld: tiles::leading_dimension(q.ld)?,
             stride: q.stride as u64,
             batch: problem.batch as u64,
-            iteration: *iteration,
+            iteration,
         })
     }
 }
@@ -138,21 +131,13 @@ pub(crate) fn enqueue<T: KernelReal>(
     let dtype = if size_of::<T>() == 4 { Dtype::F32 } else { Dtype::F64 };
     let problem = Problem { dtype, n, batch, jobz };
     let config = Config::resolve(&problem, &Params::default()).map_err(Error::argument)?;
-    let shift = Shift::default();
-    let iteration =
-        Iteration { back_transform: false, sort: true, sweeps_per_value: SWEEPS_PER_VALUE, shift };
-    submit(queue, &config, &problem, &Arguments::new(&problem, &iteration, d, e, q, status)?)
+    submit(queue, &config, &problem, &Arguments::new(&problem, Iteration::default(), d, e, q, status)?)
 }
 
-fn run<T: KernelReal>(
-    queue: &Queue,
-    plan: &Plan,
-    iteration: &Iteration,
-    arrays: Arrays<'_, T>,
-) -> Result<()> {
+fn run<T: KernelReal>(queue: &Queue, plan: &Plan, arrays: Arrays<'_, T>) -> Result<()> {
     let problem = &plan.problem;
     let config = Config::resolve(problem, &plan.params).map_err(Error::argument)?;
-    submit(queue, &config, problem, &Arguments::of(problem, iteration, arrays)?)
+    submit(queue, &config, problem, &Arguments::of(problem, arrays)?)
 }
 
 fn submit<T: KernelReal>(

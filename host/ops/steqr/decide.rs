@@ -1,42 +1,61 @@
 //! Which family solves a problem, and the account of it.
 
-use super::family::{Family, Plan, built};
-use super::{OPERATION, Problem, Target};
+use super::arrays::{Iteration, Operands};
+use super::{OPERATION, Problem};
 use crate::device::Arch;
 use crate::error::Result;
-use crate::ops::decide::{self, Explanation, Routed};
-use crate::routes::{Operation, Params, Pin, ShapeKey};
+use crate::ops::decide::{self, Explanation};
+use crate::ops::family::{Family, Routed};
+use crate::ops::tridiagonal;
+use crate::ops::typed::for_real;
+use crate::queue::Queue;
+use crate::routes::{Candidate, Operation, Pin, ShapeKey};
 
 /// The family that solves a problem, and why it was taken.
 pub type Decision = decide::Decision<Problem>;
 
+/// A solve with every parameter fixed: the workspace query and the launch share it.
+pub type Plan = decide::Plan<Problem>;
+
+/// A decision with the family that it names: the same shape again costs no more than its launches.
+pub type Decided = decide::Decided<Problem>;
+
 impl Routed for Problem {
-    type Family = dyn Family;
+    type Operands<'a> = Operands<'a>;
+    type How = Iteration;
     const OPERATION: &'static Operation = &OPERATION;
+    const FAMILIES: &'static [&'static dyn Family<Self>] = &[
+        #[cfg(feature = "kernels")]
+        &super::cta::Cta,
+        #[cfg(feature = "kernels")]
+        &super::wg::Wg,
+        &super::cpu::Cpu,
+    ];
 
     fn key(&self) -> ShapeKey {
         Problem::key(self)
     }
 
-    fn details(&self) -> Vec<(&'static str, String)> {
-        Vec::new()
+    fn check(&self) -> Result<()> {
+        tridiagonal::check_type(&OPERATION, self.dtype)
     }
 
-    fn built(name: &str) -> std::result::Result<&'static dyn Family, String> {
-        built(name)
+    fn label(&self, route: &Candidate) -> String {
+        let Problem { dtype, n, batch, jobz } = self;
+        format!("steqr {dtype} {jobz} n={n} batch={batch} {route}")
     }
 
-    fn can_run(
-        &self,
-        family: &dyn Family,
-        params: &Params,
-        target: &Target,
-    ) -> std::result::Result<(), String> {
-        family.can_run(self, params, target)
+    fn with_batch(self, batch: usize) -> Self {
+        Problem { batch, ..self }
     }
 
-    fn plan(&self, family: &dyn Family, params: &Params, target: &Target) -> Result<Plan> {
-        family.plan(self, params, target)
+    fn is_empty(&self) -> bool {
+        Problem::is_empty(self)
+    }
+
+    /// Orders of 0 are solved; there is no item without an answer.
+    fn finish_empty(queue: &Queue, operands: Operands<'_>) -> Result<()> {
+        for_real!(operands, arrays => queue.fill_bytes(arrays.status, 0))
     }
 }
 
@@ -46,6 +65,5 @@ impl Routed for Problem {
 /// # Errors
 /// A complex type, a malformed table or a malformed pin of the environment.
 pub fn explain(problem: &Problem, arch: Arch, pin: Option<&Pin>) -> Result<Explanation> {
-    problem.check_type()?;
     decide::explain(problem, arch, pin)
 }

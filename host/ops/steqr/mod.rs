@@ -8,26 +8,25 @@
 //! which are the vectors of `q T q^T`. Each vector's component of largest modulus, the first of equal ones, is
 //! positive.
 
+mod arrays;
 mod choices;
 #[cfg(feature = "kernels")]
 mod config;
-mod cpu;
+pub(super) mod cpu;
 #[cfg(feature = "kernels")]
 pub(crate) mod cta;
 mod decide;
 mod decisions;
-mod family;
 mod problem;
 mod solve;
 #[cfg(feature = "kernels")]
 mod wg;
 
 pub use choices::{Form, Layout, Partition, Shift, Update};
-pub use decide::{Decision, explain};
+pub use decide::{Decided, Decision, Plan, explain};
 pub use decisions::{SHIPPED, Shipped, shipped};
-pub use family::Plan;
 pub use problem::Problem;
-pub use solve::{Decided, Options, plan, solve};
+pub use solve::{Options, plan, solve};
 
 pub use super::{Explanation, Jobz, Target};
 use crate::routes::{Family, Key, Kind, Operation, Param};

@@ -1,7 +1,8 @@
 //! What a solve of `steqr` is about, without its data.
 
-use crate::error::{Error, Result};
-use crate::ops::Jobz;
+use crate::error::Result;
+use crate::ops::tridiagonal::count_couplings;
+use crate::ops::{Jobz, count_values};
 use crate::routes::ShapeKey;
 use crate::scalar::Dtype;
 
@@ -35,11 +36,9 @@ impl Problem {
     /// Diagonal elements, and eigenvalues, of the whole batch.
     ///
     /// # Errors
-    /// [`Error::Argument`] where n * batch passes the address space.
+    /// [`Error::Argument`](crate::Error::Argument) where n * batch passes the address space.
     pub fn values(&self) -> Result<usize> {
-        self.n
-            .checked_mul(self.batch)
-            .ok_or_else(|| Error::argument(format!("{} * {} eigenvalues overflow", self.n, self.batch)))
+        count_values(self.n, self.batch)
     }
 
     /// Off-diagonal elements of the whole batch: n - 1 an item.
@@ -47,14 +46,6 @@ impl Problem {
     /// # Errors
     /// As [`values`](Self::values).
     pub fn couplings(&self) -> Result<usize> {
-        self.values().map(|values| if self.n == 0 { 0 } else { values - self.batch })
-    }
-
-    /// Refuses complex types: the tridiagonal form of a Hermitian matrix is real.
-    pub(super) fn check_type(&self) -> Result<()> {
-        if self.dtype.is_complex() {
-            return Err(Error::argument(format!("steqr takes f32 or f64, not {}", self.dtype)));
-        }
-        Ok(())
+        count_couplings(self.n, self.batch)
     }
 }

@@ -1,13 +1,11 @@
 //! Problem, plan, launch: the solve in place.
 
+use super::arrays::{Arrays, Iteration};
 use super::choices::{FORMS, UPDATES};
-use super::decide::Decision;
-use super::family::{Family, Iteration, Operands, Plan};
-use super::{Form, Jobz, OPERATION, Problem, Shift, Target, Update};
+use super::{Decided, Decision, Form, Jobz, OPERATION, Plan, Problem, Shift, Target, Update};
 use crate::error::{Error, Result};
 use crate::memory::{DeviceBatch, DeviceBuffer};
-use crate::ops::decide::decide;
-use crate::ops::{SWEEPS_PER_VALUE, check_len, check_vectors};
+use crate::ops::{SWEEPS_PER_VALUE, tridiagonal};
 use crate::queue::Queue;
 use crate::routes::{Candidate, Param, Params, Pin, RouteError};
 use crate::scalar::Real;
@@ -98,16 +96,7 @@ pub(super) fn place_of(words: &[&str]) -> usize {
 /// [`Error::Route`] where no family can run the problem or a pin cannot be
 /// honoured; [`Error::Table`], [`Error::Argument`] for malformed settings and complex types.
 pub fn plan(problem: &Problem, target: &Target, options: &Options) -> Result<(Decision, Plan)> {
-    let decided = Decided::new(problem, target, options)?;
-    let plan = decided.plan(problem.batch, target)?;
-    Ok((decided.decision, plan))
-}
-
-/// A decision with the family that it names: the same shape again costs no more than its launches.
-pub struct Decided {
-    pub(crate) decision: Decision,
-    family: &'static dyn Family,
-    iteration: Iteration,
+    Ok(Decided::new(problem, target, options)?.into_parts())
 }
 
 impl Decided {
@@ -116,20 +105,12 @@ impl Decided {
     /// # Errors
     /// As [`plan`].
     pub fn new(problem: &Problem, target: &Target, options: &Options) -> Result<Self> {
-        problem.check_type()?;
         if u32::try_from(problem.n).ok().and_then(|n| n.checked_mul(options.sweeps_per_value)).is_none() {
             let text = format!("{} * {} sweeps pass 32 bits", problem.n, options.sweeps_per_value);
             return Err(Error::argument(text));
         }
-        let (mut decision, family, plan) = decide(problem, target, options.pin()?.as_ref())?;
-        // What ran is the form and all, not what the row left open.
-        decision.route = decision.route.with_params(plan.params);
-        Ok(Decided { decision, family, iteration: options.iteration() })
-    }
-
-    /// The family with every parameter, and why it was taken.
-    pub fn decision(&self) -> &Decision {
-        &self.decision
+        Ok(Decided::decide(problem, target, options.pin()?.as_ref(), options.iteration())?
+            .with_every_parameter())
     }
 
     /// Solves as [`solve`] does. Type, order and `jobz` are those of the problem; layout and batch are free.
@@ -144,57 +125,16 @@ impl Decided {
         q: Option<&mut DeviceBatch<T>>,
         status: &mut DeviceBuffer<i32>,
     ) -> Result<()> {
-        let problem = Problem { batch: status.len(), ..self.decision.problem };
-        if T::DTYPE != problem.dtype {
-            let text = format!("decided for {}: the batch is of {}", problem.dtype, T::DTYPE);
-            return Err(Error::argument(text));
-        }
-        check_len("diagonals", d.len(), problem.values()?)?;
-        check_len("off-diagonals", e.len(), problem.couplings()?)?;
-        match (&q, problem.jobz) {
-            (Some(q), Jobz::V) => check_vectors(q, problem.n, problem.batch)?,
-            (None, Jobz::N) => {}
-            (Some(_), Jobz::N) => {
-                return Err(Error::argument("decided for values only: there are no vectors"));
-            }
-            (None, Jobz::V) => return Err(Error::argument("decided for vectors: they need a place")),
-        }
+        let Problem { dtype, n, jobz, .. } = self.decision.problem;
+        let batch = status.len();
+        tridiagonal::check_matrices((dtype, n, batch), d, e)?;
+        tridiagonal::check_vectors((jobz, n, batch), q.as_deref())?;
         queue.check_owns(d)?;
         queue.check_owns(e)?;
         q.as_ref().map_or(Ok(()), |q| queue.check_owns(q.buffer()))?;
         queue.check_owns(status)?;
-        self.run(queue, d, e, q, status)
-    }
-
-    /// The plan for a batch of this size, which may be a part of the one decided about.
-    pub(crate) fn plan(&self, batch: usize, target: &Target) -> Result<Plan> {
-        let problem = Problem { batch, ..self.decision.problem };
-        self.family.plan(&problem, self.decision.route.params(), target)
-    }
-
-    /// Solves arrays that fit, of the batch decided about or a part of it.
-    pub(crate) fn run<T: Real>(
-        &self,
-        queue: &Queue,
-        d: &mut DeviceBuffer<T>,
-        e: &DeviceBuffer<T>,
-        q: Option<&mut DeviceBatch<T>>,
-        status: &mut DeviceBuffer<i32>,
-    ) -> Result<()> {
-        self.traced(queue, || {
-            let plan = self.plan(status.len(), &Target::of(queue))?;
-            if plan.problem.is_empty() {
-                // Orders of 0 are solved; there is no item without an answer.
-                return queue.fill_bytes(status, 0);
-            }
-            self.family.launch(queue, &plan, &self.iteration, Operands::new(d, e, q, status))
-        })
-    }
-
-    fn traced(&self, queue: &Queue, work: impl FnOnce() -> Result<()>) -> Result<()> {
-        let Decision { problem, route, .. } = &self.decision;
-        let Problem { dtype, n, batch, jobz, .. } = problem;
-        queue.traced_call(|| format!("steqr {dtype} {jobz} n={n} batch={batch} {route}"), work)
+        let iteration = self.how;
+        self.run(queue, batch, Arrays { d, e, q, status, iteration }.typed())
     }
 }
 
@@ -228,11 +168,7 @@ pub fn solve<T: Real>(
     options: &Options,
 ) -> Result<Decision> {
     let batch = status.len();
-    let n = match (batch, &q) {
-        (0, Some(q)) => q.layout().order()?,
-        (0, None) => 0,
-        _ => d.len() / batch,
-    };
+    let n = tridiagonal::order(d, q.as_deref(), batch)?;
     let jobz = if q.is_some() { Jobz::V } else { Jobz::N };
     let problem = Problem { dtype: T::DTYPE, n, batch, jobz };
     let decided = Decided::new(&problem, &Target::of(queue), options)?;

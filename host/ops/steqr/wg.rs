@@ -2,12 +2,14 @@
 
 use kernels_tridiag::steqr_wg::{shared_bytes, steqr_wg, threads};
 
+use super::arrays::{Arrays, Operands};
 use super::cta::Arguments;
-use super::family::{Arrays, Family, Iteration, Operands, Plan};
-use super::{Jobz, Problem};
+use super::{Jobz, Plan, Problem};
 use crate::error::Result;
 use crate::ops::Target;
+use crate::ops::family::Family;
 use crate::ops::tiles::{self, KernelReal};
+use crate::ops::typed::for_real;
 use crate::queue::Queue;
 use crate::routes::Params;
 
@@ -16,7 +18,7 @@ pub(crate) struct Wg;
 /// Rows of a block of planes share a word.
 const MAX_N: usize = (1 << 16) - 1;
 
-impl Family for Wg {
+impl Family<Problem> for Wg {
     fn name(&self) -> &'static str {
         "wg"
     }
@@ -24,40 +26,18 @@ impl Family for Wg {
     fn can_run(&self, problem: &Problem, _: &Params, target: &Target) -> std::result::Result<(), String> {
         tiles::can_run(problem.n, target, MAX_N)?;
         let needed = shared_bytes(problem.n, problem.dtype.bytes(), problem.jobz == Jobz::V);
-        let most = target.limits().map_or(0, |limits| limits.shared_bytes_per_block);
-        if needed > most {
-            return Err(format!("needs {needed} bytes of shared memory a block, the device gives {most}"));
-        }
-        Ok(())
+        tiles::has_shared(needed, target)
     }
 
-    fn plan(&self, problem: &Problem, params: &Params, _: &Target) -> Result<Plan> {
-        Ok(Plan { problem: *problem, family: self.name(), params: params.clone(), workspace_bytes: 0 })
-    }
-
-    fn launch(
-        &self,
-        queue: &Queue,
-        plan: &Plan,
-        iteration: &Iteration,
-        operands: Operands<'_>,
-    ) -> Result<()> {
-        match operands {
-            Operands::F32(arrays) => run(queue, plan, iteration, arrays),
-            Operands::F64(arrays) => run(queue, plan, iteration, arrays),
-        }
+    fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
+        for_real!(operands, arrays => run(queue, plan, arrays))
     }
 }
 
-fn run<T: KernelReal>(
-    queue: &Queue,
-    plan: &Plan,
-    iteration: &Iteration,
-    arrays: Arrays<'_, T>,
-) -> Result<()> {
+fn run<T: KernelReal>(queue: &Queue, plan: &Plan, arrays: Arrays<'_, T>) -> Result<()> {
     let Problem { n, jobz, .. } = plan.problem;
     let vectors = jobz == Jobz::V;
-    let a = Arguments::of(&plan.problem, iteration, arrays)?;
+    let a = Arguments::of(&plan.problem, arrays)?;
     macro_rules! pack {
         ($vectors:literal) => {
             steqr_wg::call::<T, $vectors>(

@@ -5,11 +5,12 @@
 use kernels_block_syev::shape::{Offsets, in_parts, padded, threads};
 use kernels_block_syev::syev_block::syev_block;
 
-use super::family::{Arrays, Family, Operands, Plan};
+use super::arrays::{Arrays, Operands};
 use super::small::{self, KernelScalar, SWEEPS_PER_VALUE, Shape, config, submit};
-use super::{Jobz, Problem};
+use super::{Jobz, Plan, Problem};
 use crate::error::Result;
-use crate::ops::Target;
+use crate::ops::family::Family;
+use crate::ops::{Target, tiles};
 use crate::queue::{Queue, workspace_bytes};
 use crate::routes::Params;
 use crate::scalar::Dtype;
@@ -60,7 +61,7 @@ fn kept_elements(problem: &Problem) -> Result<usize> {
     Ok(0)
 }
 
-impl Family for Block {
+impl Family<Problem> for Block {
     fn name(&self) -> &'static str {
         "block"
     }
@@ -77,12 +78,7 @@ impl Family for Block {
             let known: Vec<String> = known.iter().map(usize::to_string).collect();
             return Err(format!("warps is {} for this type and order", known.join(" or ")));
         }
-        let (needed, limits) = (offsets(problem, params).end, target.limits());
-        let most = limits.map_or(0, |limits| limits.shared_bytes_per_block);
-        if needed > most {
-            return Err(format!("needs {needed} bytes of shared memory a block, the device gives {most}"));
-        }
-        Ok(())
+        tiles::has_shared(offsets(problem, params).end, target)
     }
 
     fn plan(&self, problem: &Problem, params: &Params, _: &Target) -> Result<Plan> {

@@ -9,15 +9,17 @@ use kernels_pack::lacp2::{LACP2_ELEMENTS, lacp2};
 use kernels_pack::syev_unpack::syev_unpack;
 use num_complex::Complex;
 
-use super::family::{Arrays, Family, Operands, Plan};
-use super::{Jobz, Problem};
+use super::arrays::{Arrays, Operands};
+use super::{Jobz, Plan, Problem};
 use crate::error::{Error, Result};
 use crate::linalg::parts::in_parts;
+use crate::ops::family::Family;
 use crate::ops::stebz::bisect as stebz;
 use crate::ops::stedc::levels::{self as stedc, Signs};
 use crate::ops::steqr::cta::Basis;
 use crate::ops::sytrd::blocked::{Panels, Reduced};
 use crate::ops::tiles::{KernelReal, KernelScalar, Matrices, config, submit};
+use crate::ops::typed::for_scalar;
 use crate::ops::{Target, ormqr};
 use crate::queue::{Queue, Workspace, workspace_bytes};
 use crate::routes::Params;
@@ -25,7 +27,7 @@ use crate::scalar::{Dtype, Scalar};
 
 pub(crate) struct Blocked;
 
-impl Family for Blocked {
+impl Family<Problem> for Blocked {
     fn name(&self) -> &'static str {
         "blocked"
     }
@@ -63,12 +65,7 @@ impl Family for Blocked {
         let panels = Panels::new(problem.dtype, (problem.n, problem.batch), &plan.params, &target)
             .map_err(Error::argument)?;
         let part = part(&problem, &target, &panels);
-        match operands {
-            Operands::F32(arrays) => solve_in_parts(queue, (problem, panels), arrays, part),
-            Operands::F64(arrays) => solve_in_parts(queue, (problem, panels), arrays, part),
-            Operands::C32(arrays) => solve_in_parts(queue, (problem, panels), arrays, part),
-            Operands::C64(arrays) => solve_in_parts(queue, (problem, panels), arrays, part),
-        }
+        for_scalar!(operands, arrays => solve_in_parts(queue, (problem, panels), arrays, part))
     }
 }
 

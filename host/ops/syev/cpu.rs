@@ -9,32 +9,24 @@
 
 use batchlas_cpu::{Items, syev_c32, syev_c64, syev_f32, syev_f64};
 
-use super::family::{Arrays, Family, Operands, Plan};
-use super::{Jobz, Problem, Uplo};
-use crate::device::Device;
-use crate::error::{Error, Result};
-use crate::ops::Target;
+use super::arrays::{Arrays, Operands};
+use super::{Jobz, Plan, Problem, Uplo};
+use crate::error::Result;
+use crate::ops::family::Family;
+use crate::ops::{Target, cpu};
 use crate::queue::Queue;
 use crate::routes::Params;
 use crate::scalar::Scalar;
 
 pub(crate) struct Cpu;
 
-impl Family for Cpu {
+impl Family<Problem> for Cpu {
     fn name(&self) -> &'static str {
         "cpu"
     }
 
     fn can_run(&self, _: &Problem, _: &Params, target: &Target) -> std::result::Result<(), String> {
-        match target.device() {
-            Device::Cpu => Ok(()),
-            other => Err(format!("runs on the device cpu, not on {other}")),
-        }
-    }
-
-    fn plan(&self, problem: &Problem, params: &Params, _: &Target) -> Result<Plan> {
-        // Each thread's storage comes with the thread, not from the queue.
-        Ok(Plan { problem: *problem, family: self.name(), params: params.clone(), workspace_bytes: 0 })
+        cpu::can_run(target)
     }
 
     fn launch(&self, _: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
@@ -69,6 +61,6 @@ fn run<T: Scalar>(
             solve(&items, a, w, status);
             Ok(())
         }
-        _ => Err(Error::argument("the family cpu takes buffers in host memory")),
+        _ => Err(cpu::elsewhere()),
     }
 }

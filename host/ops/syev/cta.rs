@@ -5,13 +5,14 @@
 use device_linalg::layout::sytrd_elements;
 use kernels_small_syev::{syev_cta::syev_cta, sytrd_cta::sytrd_cta};
 
-use super::family::{Arrays, Family, Operands, Plan};
+use super::arrays::{Arrays, Operands};
 use super::small::{
-    self, KernelScalar, SWEEPS_PER_VALUE, Shape, block_shape, config, for_lanes, submit, with_arrays,
+    self, KernelScalar, SWEEPS_PER_VALUE, Shape, block_shape, config, for_lanes, for_scalar, submit,
 };
-use super::{Jobz, Problem};
+use super::{Jobz, Plan, Problem};
 use crate::error::Result;
 use crate::ops::Target;
+use crate::ops::family::Family;
 use crate::queue::Queue;
 use crate::routes::Params;
 
@@ -20,7 +21,7 @@ pub(crate) struct Cta;
 /// Largest order.
 const MAX_N: usize = 32;
 
-impl Family for Cta {
+impl Family<Problem> for Cta {
     fn name(&self) -> &'static str {
         "cta"
     }
@@ -30,16 +31,13 @@ impl Family for Cta {
     }
 
     fn plan(&self, problem: &Problem, params: &Params, _: &Target) -> Result<Plan> {
-        let warps = params.get("warps").unwrap_or(1);
-        let mut params = params.clone();
-        params.set("warps", warps);
-        Ok(Plan { problem: *problem, family: self.name(), params, workspace_bytes: 0 })
+        Ok(small::plan(self.name(), problem, params, 1))
     }
 
     fn launch(&self, queue: &Queue, plan: &Plan, mut operands: Operands<'_>) -> Result<()> {
         let problem = &plan.problem;
         let warps = plan.params.get("warps").unwrap_or(1);
-        with_arrays!(&mut operands, arrays => for_lanes!(padded(problem.n, 4), P => match problem.jobz {
+        for_scalar!(&mut operands, arrays => for_lanes!(padded(problem.n, 4), P => match problem.jobz {
             Jobz::V => reduce::<_, P, true>(queue, problem, warps, arrays),
             Jobz::N => reduce::<_, P, false>(queue, problem, warps, arrays),
         }))?;

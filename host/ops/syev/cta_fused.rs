@@ -2,11 +2,12 @@
 
 use kernels_small_syev::syev_cta_fused::syev_cta_fused;
 
-use super::family::{Arrays, Family, Operands, Plan};
+use super::arrays::{Arrays, Operands};
 use super::small::{self, KernelScalar, SWEEPS_PER_VALUE, Shape, block_shape, config, submit};
-use super::{Jobz, Problem};
+use super::{Jobz, Plan, Problem};
 use crate::error::Result;
 use crate::ops::Target;
+use crate::ops::family::Family;
 use crate::queue::Queue;
 use crate::routes::Params;
 
@@ -20,17 +21,13 @@ fn padded(n: usize) -> usize {
     n.next_power_of_two().clamp(8, 32)
 }
 
-impl Family for CtaFused {
+impl Family<Problem> for CtaFused {
     fn name(&self) -> &'static str {
         "cta_fused"
     }
 
     fn can_run(&self, problem: &Problem, _: &Params, target: &Target) -> std::result::Result<(), String> {
         small::can_run(problem, target, MAX_N)
-    }
-
-    fn plan(&self, problem: &Problem, params: &Params, _: &Target) -> Result<Plan> {
-        Ok(Plan { problem: *problem, family: self.name(), params: params.clone(), workspace_bytes: 0 })
     }
 
     fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {

@@ -4,11 +4,12 @@
 
 use kernels_small_syev::syev_jacobi::{shared_bytes, syev_jacobi};
 
-use super::family::{Arrays, Family, Operands, Plan};
-use super::small::{self, KernelScalar, Shape, config, for_lanes, submit, with_arrays};
-use super::{Jobz, Problem};
+use super::arrays::{Arrays, Operands};
+use super::small::{self, KernelScalar, Shape, config, for_lanes, for_scalar, submit};
+use super::{Jobz, Plan, Problem};
 use crate::error::Result;
 use crate::ops::Target;
+use crate::ops::family::Family;
 use crate::queue::Queue;
 use crate::routes::Params;
 
@@ -20,7 +21,7 @@ const MAX_N: usize = 32;
 /// Sweeps that Jacobi may take: twice what the slowest inputs of the tests take.
 const MAX_SWEEPS: u32 = 40;
 
-impl Family for Jacobi {
+impl Family<Problem> for Jacobi {
     fn name(&self) -> &'static str {
         "jacobi"
     }
@@ -30,16 +31,13 @@ impl Family for Jacobi {
     }
 
     fn plan(&self, problem: &Problem, params: &Params, _: &Target) -> Result<Plan> {
-        let warps = params.get("warps").unwrap_or(1);
-        let mut params = params.clone();
-        params.set("warps", warps);
-        Ok(Plan { problem: *problem, family: self.name(), params, workspace_bytes: 0 })
+        Ok(small::plan(self.name(), problem, params, 1))
     }
 
     fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
         let lanes = plan.problem.n.next_power_of_two().max(4);
         let warps = plan.params.get("warps").unwrap_or(1);
-        with_arrays!(operands, arrays => for_lanes!(lanes, P => match plan.problem.jobz {
+        for_scalar!(operands, arrays => for_lanes!(lanes, P => match plan.problem.jobz {
             Jobz::V => run::<_, P, true>(queue, &plan.problem, warps, arrays),
             Jobz::N => run::<_, P, false>(queue, &plan.problem, warps, arrays),
         }))

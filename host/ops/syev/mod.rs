@@ -13,6 +13,7 @@
 //! An eigenvalue beyond the type's range is an infinity with status 0; see
 //! [`Status`](crate::Status).
 
+mod arrays;
 #[cfg(feature = "kernels")]
 pub(crate) mod block;
 #[cfg(feature = "kernels")]
@@ -23,7 +24,6 @@ mod cta;
 #[cfg(feature = "kernels")]
 mod cta_fused;
 mod decide;
-mod family;
 #[cfg(feature = "kernels")]
 mod jacobi;
 mod problem;
@@ -35,10 +35,9 @@ mod thread;
 #[cfg(feature = "vendor")]
 mod vendor;
 
-pub use decide::{Decision, explain};
-pub use family::Plan;
+pub use decide::{Decided, Decision, Plan, explain};
 pub use problem::Problem;
-pub use solve::{Decided, Options, plan, solve};
+pub use solve::{Options, plan, solve};
 
 pub use super::{Explanation, Jobz, Target, Uplo};
 use crate::routes::{Family, Key, Kind, Operation, Param};

@@ -1,7 +1,7 @@
 //! What a solve of `syev` is about, without its data.
 
-use crate::error::{Error, Result};
-use crate::ops::{Jobz, Uplo};
+use crate::error::Result;
+use crate::ops::{Jobz, Uplo, count_values};
 use crate::routes::ShapeKey;
 use crate::scalar::Dtype;
 
@@ -37,10 +37,8 @@ impl Problem {
     /// Eigenvalues of the whole batch.
     ///
     /// # Errors
-    /// [`Error::Argument`] where n * batch passes the address space.
+    /// [`Error::Argument`](crate::Error::Argument) where n * batch passes the address space.
     pub fn values(&self) -> Result<usize> {
-        self.n
-            .checked_mul(self.batch)
-            .ok_or_else(|| Error::argument(format!("{} * {} eigenvalues overflow", self.n, self.batch)))
+        count_values(self.n, self.batch)
     }
 }

@@ -2,14 +2,16 @@
 
 use kernels_small_syev::resident::Shape as BlockShape;
 
-use super::Problem;
-use super::family::Arrays;
+use super::arrays::Arrays;
+use super::{Plan, Problem};
 use crate::error::Result;
 use crate::ops::{Target, Uplo, tiles};
+use crate::routes::Params;
 use crate::scalar::Scalar;
 
 pub(super) use crate::ops::SWEEPS_PER_VALUE;
 pub(super) use crate::ops::tiles::{KernelScalar, config, for_lanes, submit};
+pub(super) use crate::ops::typed::for_scalar;
 
 /// The kernels' arguments that describe the batch.
 #[derive(Clone, Copy)]
@@ -39,20 +41,14 @@ pub(super) fn can_run(problem: &Problem, target: &Target, max_n: usize) -> std::
     tiles::can_run(problem.n, target, max_n)
 }
 
+/// The plan of a family without workspace, with so many warps a block where the route does not say.
+pub(super) fn plan(family: &'static str, problem: &Problem, params: &Params, warps: u32) -> Plan {
+    let mut params = params.clone();
+    params.set("warps", params.get("warps").unwrap_or(warps));
+    Plan { problem: *problem, family, params, workspace_bytes: 0 }
+}
+
 /// The shape of a block of `syev_cta` and `syev_cta_fused`.
 pub(super) fn block_shape<T: Scalar>(p: usize, rows: usize, shared: usize) -> BlockShape {
     BlockShape { p, rows, shared, scalar_bytes: size_of::<T>(), real_bytes: size_of::<T::Real>() }
 }
-
-/// Runs `f` on the arrays with their type.
-macro_rules! with_arrays {
-    ($operands:expr, $arrays:ident => $body:expr) => {
-        match $operands {
-            Operands::F32($arrays) => $body,
-            Operands::F64($arrays) => $body,
-            Operands::C32($arrays) => $body,
-            Operands::C64($arrays) => $body,
-        }
-    };
-}
-pub(super) use with_arrays;

@@ -1,12 +1,10 @@
 //! Problem, plan, launch: the solve in place.
 
-use super::decide::Decision;
-use super::family::{Family, Operands, Plan};
-use super::{Jobz, Problem, Target, Uplo};
+use super::arrays::Arrays;
+use super::{Decided, Decision, Jobz, Plan, Problem, Target, Uplo};
 use crate::error::{Error, Result};
 use crate::memory::{DeviceBatch, DeviceBuffer};
 use crate::ops::check_len;
-use crate::ops::decide::decide;
 use crate::queue::Queue;
 use crate::routes::Pin;
 use crate::scalar::Scalar;
@@ -29,15 +27,7 @@ pub struct Options {
 /// [`Error::Route`] where no family can run the problem or a pin cannot be
 /// honoured; [`Error::Table`], [`Error::Argument`] for malformed settings.
 pub fn plan(problem: &Problem, target: &Target, route: Option<&Pin>) -> Result<(Decision, Plan)> {
-    let decided = Decided::new(problem, target, route)?;
-    let plan = decided.plan(problem.batch, target)?;
-    Ok((decided.decision, plan))
-}
-
-/// A decision with the family that it names: the same shape again costs no more than its launches.
-pub struct Decided {
-    pub(crate) decision: Decision,
-    family: &'static dyn Family,
+    Ok(Decided::new(problem, target, route)?.into_parts())
 }
 
 impl Decided {
@@ -46,13 +36,8 @@ impl Decided {
     /// # Errors
     /// As [`plan`].
     pub fn new(problem: &Problem, target: &Target, route: Option<&Pin>) -> Result<Self> {
-        let (decision, family, _) = decide(problem, target, route)?;
-        Ok(Decided { decision, family })
-    }
-
-    /// The family, and why it was taken.
-    pub fn decision(&self) -> &Decision {
-        &self.decision
+        // Parameters that the plan chooses depend on the batch: the route stays as the row or the pin has it.
+        Decided::decide(problem, target, route, ())
     }
 
     /// Solves as [`solve`] does. Type and order are those of the problem; layout and batch are free. (Of more items than were
@@ -78,37 +63,7 @@ impl Decided {
         queue.check_owns(a.buffer())?;
         queue.check_owns(w)?;
         queue.check_owns(status)?;
-        self.run(queue, a, w, status)
-    }
-
-    /// The plan for a batch of this size, which may be a part of the one decided about.
-    pub(crate) fn plan(&self, batch: usize, target: &Target) -> Result<Plan> {
-        let problem = Problem { batch, ..self.decision.problem };
-        self.family.plan(&problem, self.decision.route.params(), target)
-    }
-
-    /// Solves the batch in `a`, or a part of the one decided about.
-    pub(crate) fn run<T: Scalar>(
-        &self,
-        queue: &Queue,
-        a: &mut DeviceBatch<T>,
-        w: &mut DeviceBuffer<T::Real>,
-        status: &mut DeviceBuffer<i32>,
-    ) -> Result<()> {
-        self.traced(queue, || {
-            let plan = self.plan(a.batch(), &Target::of(queue))?;
-            if plan.problem.is_empty() {
-                // Orders of 0 are solved; there is no item without an answer.
-                return queue.fill_bytes(status, 0);
-            }
-            self.family.launch(queue, &plan, Operands::new(a, w, status))
-        })
-    }
-
-    fn traced(&self, queue: &Queue, work: impl FnOnce() -> Result<()>) -> Result<()> {
-        let Decision { problem, route, .. } = &self.decision;
-        let Problem { dtype, n, batch, jobz, .. } = problem;
-        queue.traced_call(|| format!("syev {dtype} {jobz} n={n} batch={batch} {route}"), work)
+        self.run(queue, problem.batch, Arrays { a, w, status }.typed())
     }
 }
 

@@ -2,11 +2,12 @@
 
 use kernels_small_syev::syev_thread::{staging_elements, syev_thread};
 
-use super::family::{Arrays, Family, Operands, Plan};
+use super::arrays::{Arrays, Operands};
 use super::small::{self, KernelScalar, Shape, config, submit};
-use super::{Jobz, Problem};
+use super::{Jobz, Plan, Problem};
 use crate::error::Result;
 use crate::ops::Target;
+use crate::ops::family::Family;
 use crate::queue::Queue;
 use crate::routes::Params;
 use crate::scalar::Dtype;
@@ -25,7 +26,7 @@ fn max_n(dtype: Dtype) -> usize {
     }
 }
 
-impl Family for Thread {
+impl Family<Problem> for Thread {
     fn name(&self) -> &'static str {
         "thread"
     }
@@ -35,10 +36,7 @@ impl Family for Thread {
     }
 
     fn plan(&self, problem: &Problem, params: &Params, _: &Target) -> Result<Plan> {
-        let mut params = params.clone();
-        let warps = params.get("warps").unwrap_or(2);
-        params.set("warps", warps);
-        Ok(Plan { problem: *problem, family: self.name(), params, workspace_bytes: 0 })
+        Ok(small::plan(self.name(), problem, params, 2))
     }
 
     fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {

@@ -1,18 +1,20 @@
 //! `vendor`: cuSOLVER's batched eigensolvers, as `crate::vendor` keeps them to
 //! this library's promises. `vendor:xsyev` (the default) or `vendor:syevj`.
 
-use super::Problem;
-use super::family::{Arrays, Family, Operands, Plan};
+use super::arrays::{Arrays, Operands};
+use super::{Plan, Problem};
 use crate::device::Device;
 use crate::error::Result;
 use crate::ops::Target;
+use crate::ops::family::Family;
+use crate::ops::typed::for_scalar;
 use crate::queue::Queue;
 use crate::routes::Params;
 use crate::vendor::{Routine, SyevPlan, VendorScalar, available, syev};
 
 pub(crate) struct Vendor;
 
-impl Family for Vendor {
+impl Family<Problem> for Vendor {
     fn name(&self) -> &'static str {
         "vendor"
     }
@@ -41,12 +43,7 @@ impl Family for Vendor {
 
     fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
         let plan = vendor_plan(&plan.problem, &plan.params)?;
-        match operands {
-            Operands::F32(arrays) => run(queue, &plan, arrays),
-            Operands::F64(arrays) => run(queue, &plan, arrays),
-            Operands::C32(arrays) => run(queue, &plan, arrays),
-            Operands::C64(arrays) => run(queue, &plan, arrays),
-        }
+        for_scalar!(operands, arrays => run(queue, &plan, arrays))
     }
 }
 

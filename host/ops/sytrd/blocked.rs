@@ -8,14 +8,50 @@ use kernels_panel::latrd_grid::{latrd_clear, latrd_grid};
 use kernels_panel::shape::{LATRD_GRID_THREADS, LATRD_STAGED, LATRD_THREADS, Latrd, MAX_PANEL, Syr2k};
 use kernels_panel::syr2k::syr2k;
 
-use super::{Plan, Problem, Tridiagonal, tail};
+use super::arrays::{Arrays, Operands};
+use super::{Plan, Problem, tail};
 use crate::error::{Error, Result};
-use crate::memory::DeviceBatch;
-use crate::ops::tiles::{KernelScalar, Matrices, config, submit};
+use crate::ops::family::Family;
+use crate::ops::tiles::{KernelScalar, Matrices, config, limits, submit};
+use crate::ops::typed::for_scalar;
 use crate::ops::{Target, Uplo};
 use crate::queue::{Queue, Workspace, workspace_bytes};
 use crate::routes::Params;
 use crate::scalar::{Dtype, Scalar};
+
+pub(crate) struct Blocked;
+
+impl Family<Problem> for Blocked {
+    fn name(&self) -> &'static str {
+        "blocked"
+    }
+
+    fn can_run(
+        &self,
+        problem: &Problem,
+        params: &Params,
+        target: &Target,
+    ) -> std::result::Result<(), String> {
+        Panels::new(problem.dtype, (problem.n, problem.batch), params, target).map(drop)
+    }
+
+    fn plan(&self, problem: &Problem, params: &Params, target: &Target) -> Result<Plan> {
+        let Problem { dtype, n, batch, .. } = *problem;
+        let panels = Panels::new(dtype, (n, batch), params, target).map_err(Error::argument)?;
+        let mut params = params.clone();
+        panels.write_to(&mut params);
+        let scales = workspace_bytes::<u8>(batch.saturating_mul(dtype.real().bytes()));
+        let workspace_bytes = panels.bytes(dtype, batch).saturating_add(scales);
+        Ok(Plan { problem: *problem, family: self.name(), params, workspace_bytes })
+    }
+
+    fn launch(&self, queue: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
+        let Problem { dtype, n, batch, .. } = plan.problem;
+        let panels =
+            Panels::new(dtype, (n, batch), &plan.params, &Target::of(queue)).map_err(Error::argument)?;
+        for_scalar!(operands, arrays => run(queue, plan, &panels, arrays))
+    }
+}
 
 /// A reduction with its parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +90,7 @@ impl Panels {
         params: &Params,
         target: &Target,
     ) -> std::result::Result<Self, String> {
-        let limits = target.limits().ok_or("needs a GPU or the executor")?;
+        let limits = limits(target)?;
         let grid = grid(params, batch, limits.multiprocessors)?;
         let warps = warps(dtype, n, grid, params, limits.shared_bytes_per_block)?;
         let nb = params.get("nb").map_or(USUAL_PANEL, |nb| nb as usize);
@@ -345,24 +381,8 @@ fn scale<T: KernelScalar>(
     submit(queue, config(batch as u64, 1, kernels_pack::item_threads(n as u32), shared)?, call)
 }
 
-pub(super) fn plan(problem: &Problem, target: &Target, params: &Params) -> Result<Plan> {
-    let Problem { dtype, n, batch, .. } = *problem;
-    let panels = Panels::new(dtype, (n, batch), params, target).map_err(Error::argument)?;
-    let mut params = params.clone();
-    panels.write_to(&mut params);
-    let scales = workspace_bytes::<u8>(batch.saturating_mul(dtype.real().bytes()));
-    let workspace_bytes = panels.bytes(dtype, batch).saturating_add(scales);
-    Ok(Plan { problem: *problem, family: "blocked", params, workspace_bytes })
-}
-
-pub(super) fn launch<T: KernelScalar>(
-    queue: &Queue,
-    plan: &Plan,
-    a: &mut DeviceBatch<T>,
-    out: Tridiagonal<'_, T>,
-) -> Result<()> {
-    let Problem { dtype, n, batch, uplo } = plan.problem;
-    let panels = Panels::new(dtype, (n, batch), &plan.params, &Target::of(queue)).map_err(Error::argument)?;
+fn run<T: KernelScalar>(queue: &Queue, plan: &Plan, panels: &Panels, arrays: Arrays<'_, T>) -> Result<()> {
+    let (Problem { n, batch, uplo, .. }, Arrays { a, out }) = (plan.problem, arrays);
     let mut workspace = queue.workspace(plan.workspace_bytes)?;
     let scales = workspace.take::<<T as Scalar>::Real>(batch)?;
     let (d, e, status) = (out.d.view_mut(), out.e.view_mut(), out.status.view_mut());

@@ -3,6 +3,7 @@
 //! [`solve()`] works in place on device memory and does not wait for a GPU. `Q` is a product of Householder reflectors,
 //! which [`ormqr`](crate::ops::ormqr) applies.
 
+mod arrays;
 #[cfg(feature = "kernels")]
 pub(crate) mod blocked;
 mod decide;

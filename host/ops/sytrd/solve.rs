@@ -1,10 +1,10 @@
 //! Problem, plan, launch: the reduction in place.
 
-use super::Problem;
-use super::decide::{Decision, Plan};
+use super::arrays::Arrays;
+use super::{Decision, Plan, Problem};
 use crate::error::Result;
 use crate::memory::{DeviceBatch, DeviceBuffer};
-use crate::ops::decide::decide;
+use crate::ops::decide::Decided;
 use crate::ops::{Target, Uplo, check_len};
 use crate::queue::Queue;
 use crate::routes::Pin;
@@ -38,8 +38,7 @@ pub struct Tridiagonal<'a, T: Scalar> {
 /// [`Error::Route`](crate::Error::Route) where no family can run the problem or a pin cannot be honoured;
 /// [`Error::Table`](crate::Error::Table), [`Error::Argument`](crate::Error::Argument) for malformed settings.
 pub fn plan(problem: &Problem, target: &Target, route: Option<&Pin>) -> Result<(Decision, Plan)> {
-    let (decision, _, plan) = decide(problem, target, route)?;
-    Ok((decision, plan))
+    Ok(Decided::decide(problem, target, route, ())?.into_parts())
 }
 
 /// Reduces a batch in place: `A = Q T Q^H` with `T` real tridiagonal.
@@ -73,34 +72,7 @@ pub fn solve<T: Scalar>(
     queue.check_owns(out.e)?;
     queue.check_owns(out.tau)?;
     queue.check_owns(out.status)?;
-    let (decision, plan) = plan(&problem, &Target::of(queue), options.route.as_ref())?;
-    let label = || format!("sytrd {} n={n} batch={batch} {}", T::DTYPE, decision.route);
-    queue.traced_call(label, || {
-        if problem.is_empty() {
-            return queue.fill_bytes(out.status, 0);
-        }
-        launch(queue, &plan, a, out)
-    })?;
-    Ok(decision)
-}
-
-#[cfg(feature = "kernels")]
-fn launch<T: Scalar>(
-    queue: &Queue,
-    plan: &Plan,
-    a: &mut DeviceBatch<T>,
-    out: Tridiagonal<'_, T>,
-) -> Result<()> {
-    use crate::ops::tiles::for_dtype;
-    use crate::ops::typed::cast_mut;
-    let Tridiagonal { d, e, tau, status } = out;
-    for_dtype!(T::DTYPE, K => {
-        let out = Tridiagonal::<K> { d: cast_mut(d), e: cast_mut(e), tau: cast_mut(tau), status };
-        super::blocked::launch::<K>(queue, plan, cast_mut(a), out)
-    })
-}
-
-#[cfg(not(feature = "kernels"))]
-fn launch<T: Scalar>(_: &Queue, _: &Plan, _: &mut DeviceBatch<T>, _: Tridiagonal<'_, T>) -> Result<()> {
-    unreachable!("no family is built")
+    let decided = Decided::decide(&problem, &Target::of(queue), options.route.as_ref(), ())?;
+    decided.run(queue, batch, Arrays { a, out }.typed())?;
+    Ok(decided.decision)
 }

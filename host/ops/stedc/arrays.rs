@@ -1,0 +1,30 @@
+//! The arrays of a solve.
+
+use crate::memory::{DeviceBatch, DeviceBuffer};
+use crate::ops::typed::{OfReal, cast, cast_mut, of_real};
+use crate::scalar::Real;
+
+/// The arrays of a solve, with their type.
+pub(crate) type Operands<'a> = OfReal<Arrays<'a, f32>, Arrays<'a, f64>>;
+
+/// The arrays of a solve.
+pub(crate) struct Arrays<'a, T> {
+    /// n diagonal elements an item.
+    pub(crate) d: &'a DeviceBuffer<T>,
+    /// n - 1 off-diagonal elements an item.
+    pub(crate) e: &'a DeviceBuffer<T>,
+    /// n eigenvalues an item.
+    pub(crate) w: &'a mut DeviceBuffer<T>,
+    /// The vectors, where they are wanted.
+    pub(crate) q: Option<&'a mut DeviceBatch<T>>,
+    /// One status an item; its content on entry is not set.
+    pub(crate) status: &'a mut DeviceBuffer<i32>,
+}
+
+impl<'a, T: Real> Arrays<'a, T> {
+    /// With their type.
+    pub(super) fn typed(self) -> Operands<'a> {
+        let Arrays { d, e, w, q, status } = self;
+        of_real!(T::DTYPE, Arrays { d: cast(d), e: cast(e), w: cast_mut(w), q: q.map(cast_mut), status })
+    }
+}
