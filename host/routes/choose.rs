@@ -10,7 +10,8 @@ use super::table::{ShapeKey, Table};
 /// Only correctness speaks here; what is preferred is the table's.
 pub type CanRun<'a> = dyn Fn(&Candidate) -> Result<(), String> + 'a;
 
-/// What decided.
+/// What decided: who named the candidate. The pins `auto` and `native` name none, and leave it to the table's row and the
+/// rest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Source {
     /// An option of the call.

@@ -193,6 +193,24 @@ fn a_pin_that_cannot_run_tells_what_can_and_why_the_rest_cannot() {
     );
 }
 
+/// `native` names no family: what it takes is the row's or the rest's still, and is told as such.
+#[test]
+fn what_decides_under_native_is_the_row_or_the_rest() {
+    let native = Pinned::call(Pin::Native);
+    for (row, wanted, source) in [
+        ("8 1 vendor:syevj cta jacobi", "cta", Source::Table),
+        ("8 1 cta vendor", "cta", Source::Table),
+        ("8 1 vendor", "thread", Source::Rest),
+    ] {
+        let table = table_of(row);
+        let choice = choose(&OPERATION, &key(9, 1), Some(&table), Some(&native), &|_| Ok(())).unwrap();
+        assert_eq!((choice.candidate.to_string().as_str(), choice.source), (wanted, source), "{row}");
+        assert_eq!(choice.row, Some(table.nearest(&key(9, 1)).key.clone()));
+    }
+    let choice = choose(&OPERATION, &key(9, 1), None, Some(&native), &|_| Ok(())).unwrap();
+    assert_eq!((choice.source, choice.row), (Source::Device, None));
+}
+
 #[test]
 fn a_pin_of_another_operation_is_unknown() {
     let other = Pin::parse(&crate::ops::steqr::OPERATION, "cta:warps=2").unwrap();

@@ -5,23 +5,10 @@ use batchlas_cpu::{Products, gemm_c32, gemm_c64, gemm_f32, gemm_f64};
 use super::arrays::{Arrays, Operands, Place};
 use super::{Op, Plan, Problem};
 use crate::error::Result;
-use crate::ops::family::Family;
-use crate::ops::{Target, cpu};
-use crate::queue::Queue;
-use crate::routes::Params;
+use crate::ops::cpu::{OnCpu, elsewhere};
 
-pub(crate) struct Cpu;
-
-impl Family<Problem> for Cpu {
-    fn name(&self) -> &'static str {
-        "cpu"
-    }
-
-    fn can_run(&self, _: &Problem, _: &Params, target: &Target) -> std::result::Result<(), String> {
-        cpu::can_run(target)
-    }
-
-    fn launch(&self, _: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
+impl OnCpu for Problem {
+    fn solve(plan: &Plan, operands: Operands<'_>) -> Result<()> {
         match operands {
             Operands::F32(arrays) => run(plan, arrays, gemm_f32),
             Operands::F64(arrays) => run(plan, arrays, gemm_f64),
@@ -46,7 +33,7 @@ fn run<T>(
     let Arrays { alpha, beta, a, b, c, host } = arrays;
     let products =
         Products { m, n, k, batch, a: factor(op_a, a), b: factor(op_b, b), ldc: c.ld, stride_c: c.stride };
-    let host = host.ok_or_else(cpu::elsewhere)?;
+    let host = host.ok_or_else(elsewhere)?;
     multiply(&products, alpha, host.a, host.b, beta, host.c);
     Ok(())
 }

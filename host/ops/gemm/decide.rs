@@ -4,6 +4,7 @@ use super::arrays::Operands;
 use super::{OPERATION, Problem};
 use crate::device::Arch;
 use crate::error::Result;
+use crate::ops::cpu::Cpu;
 use crate::ops::decide::{self, Explanation};
 use crate::ops::family::{Family, Routed};
 use crate::routes::{Candidate, Operation, Pin, ShapeKey};
@@ -34,7 +35,7 @@ impl Routed for Problem {
         &super::wide::Wide,
         #[cfg(feature = "vendor")]
         &super::vendor::Vendor,
-        &super::cpu::Cpu,
+        &Cpu,
     ];
 
     fn key(&self) -> ShapeKey {

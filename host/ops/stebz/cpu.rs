@@ -5,24 +5,11 @@ use batchlas_cpu::{steqr_f32, steqr_f64};
 use super::arrays::Operands;
 use super::{Plan, Problem};
 use crate::error::Result;
-use crate::ops::family::Family;
+use crate::ops::cpu::OnCpu;
 use crate::ops::steqr::cpu::run_beside;
-use crate::ops::{Target, cpu};
-use crate::queue::Queue;
-use crate::routes::Params;
 
-pub(crate) struct Cpu;
-
-impl Family<Problem> for Cpu {
-    fn name(&self) -> &'static str {
-        "cpu"
-    }
-
-    fn can_run(&self, _: &Problem, _: &Params, target: &Target) -> std::result::Result<(), String> {
-        cpu::can_run(target)
-    }
-
-    fn launch(&self, _: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
+impl OnCpu for Problem {
+    fn solve(plan: &Plan, operands: Operands<'_>) -> Result<()> {
         let Problem { n, batch, .. } = plan.problem;
         match operands {
             Operands::F32(a) => run_beside((n, batch), (a.d, a.e), a.w, None, a.status, steqr_f32),

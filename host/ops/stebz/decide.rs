@@ -4,6 +4,7 @@ use super::arrays::Operands;
 use super::{OPERATION, Problem};
 use crate::device::Arch;
 use crate::error::Result;
+use crate::ops::cpu::Cpu;
 use crate::ops::decide::{self, Explanation};
 use crate::ops::family::{Family, Routed};
 use crate::ops::tridiagonal;
@@ -28,7 +29,7 @@ impl Routed for Problem {
     const FAMILIES: &'static [&'static dyn Family<Self>] = &[
         #[cfg(feature = "kernels")]
         &super::bisect::Bisect,
-        &super::cpu::Cpu,
+        &Cpu,
     ];
 
     fn key(&self) -> ShapeKey {

@@ -6,23 +6,10 @@ use super::arrays::{Arrays, Iteration, Operands};
 use super::{Plan, Problem, Shift};
 use crate::error::Result;
 use crate::memory::{DeviceBatch, DeviceBuffer, DeviceElement};
-use crate::ops::family::Family;
-use crate::ops::{Target, cpu};
-use crate::queue::Queue;
-use crate::routes::Params;
+use crate::ops::cpu::{OnCpu, elsewhere};
 
-pub(crate) struct Cpu;
-
-impl Family<Problem> for Cpu {
-    fn name(&self) -> &'static str {
-        "cpu"
-    }
-
-    fn can_run(&self, _: &Problem, _: &Params, target: &Target) -> std::result::Result<(), String> {
-        cpu::can_run(target)
-    }
-
-    fn launch(&self, _: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
+impl OnCpu for Problem {
+    fn solve(plan: &Plan, operands: Operands<'_>) -> Result<()> {
         let Problem { n, batch, .. } = plan.problem;
         match operands {
             Operands::F32(arrays) => run((n, batch), arrays, steqr_f32),
@@ -43,8 +30,8 @@ pub(crate) fn run_beside<T: DeviceElement>(
     status: &mut DeviceBuffer<i32>,
     solve: Solver<T>,
 ) -> Result<()> {
-    let diagonals = d.as_host_slice().ok_or_else(cpu::elsewhere)?;
-    w.as_host_mut_slice().ok_or_else(cpu::elsewhere)?.copy_from_slice(diagonals);
+    let diagonals = d.as_host_slice().ok_or_else(elsewhere)?;
+    w.as_host_mut_slice().ok_or_else(elsewhere)?.copy_from_slice(diagonals);
     run((n, batch), Arrays { d: w, e, q, status, iteration: Iteration::default() }, solve)
 }
 
@@ -58,7 +45,7 @@ fn run<T: DeviceElement>((n, batch): (usize, usize), arrays: Arrays<'_, T>, solv
     };
     let items = Tridiagonals { n, batch, ld, stride, back_transform, sort, sweeps_per_value, shift };
     let q = match q {
-        Some(q) => Some(q.buffer_mut().as_host_mut_slice().ok_or_else(cpu::elsewhere)?),
+        Some(q) => Some(q.buffer_mut().as_host_mut_slice().ok_or_else(elsewhere)?),
         None => None,
     };
     match (d.as_host_mut_slice(), e.as_host_slice(), status.as_host_mut_slice()) {
@@ -66,6 +53,6 @@ fn run<T: DeviceElement>((n, batch): (usize, usize), arrays: Arrays<'_, T>, solv
             solve(&items, d, e, q, status);
             Ok(())
         }
-        _ => Err(cpu::elsewhere()),
+        _ => Err(elsewhere()),
     }
 }

@@ -4,6 +4,7 @@ use super::arrays::{Iteration, Operands};
 use super::{OPERATION, Problem};
 use crate::device::Arch;
 use crate::error::Result;
+use crate::ops::cpu::Cpu;
 use crate::ops::decide::{self, Explanation};
 use crate::ops::family::{Family, Routed};
 use crate::ops::tridiagonal;
@@ -29,7 +30,7 @@ impl Routed for Problem {
         &super::cta::Cta,
         #[cfg(feature = "kernels")]
         &super::wg::Wg,
-        &super::cpu::Cpu,
+        &Cpu,
     ];
 
     fn key(&self) -> ShapeKey {

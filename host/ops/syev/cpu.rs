@@ -12,24 +12,11 @@ use batchlas_cpu::{Items, syev_c32, syev_c64, syev_f32, syev_f64};
 use super::arrays::{Arrays, Operands};
 use super::{Jobz, Plan, Problem, Uplo};
 use crate::error::Result;
-use crate::ops::family::Family;
-use crate::ops::{Target, cpu};
-use crate::queue::Queue;
-use crate::routes::Params;
+use crate::ops::cpu::{OnCpu, elsewhere};
 use crate::scalar::Scalar;
 
-pub(crate) struct Cpu;
-
-impl Family<Problem> for Cpu {
-    fn name(&self) -> &'static str {
-        "cpu"
-    }
-
-    fn can_run(&self, _: &Problem, _: &Params, target: &Target) -> std::result::Result<(), String> {
-        cpu::can_run(target)
-    }
-
-    fn launch(&self, _: &Queue, plan: &Plan, operands: Operands<'_>) -> Result<()> {
+impl OnCpu for Problem {
+    fn solve(plan: &Plan, operands: Operands<'_>) -> Result<()> {
         match operands {
             Operands::F32(arrays) => run(plan, arrays, syev_f32),
             Operands::F64(arrays) => run(plan, arrays, syev_f64),
@@ -61,6 +48,6 @@ fn run<T: Scalar>(
             solve(&items, a, w, status);
             Ok(())
         }
-        _ => Err(cpu::elsewhere()),
+        _ => Err(elsewhere()),
     }
 }

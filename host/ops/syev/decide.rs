@@ -4,6 +4,7 @@ use super::arrays::Operands;
 use super::{OPERATION, Problem};
 use crate::device::Arch;
 use crate::error::Result;
+use crate::ops::cpu::Cpu;
 use crate::ops::decide::{self, Explanation};
 use crate::ops::family::{Family, Routed};
 use crate::ops::typed::for_scalar;
@@ -38,7 +39,7 @@ impl Routed for Problem {
         &super::blocked::Blocked,
         #[cfg(feature = "vendor")]
         &super::vendor::Vendor,
-        &super::cpu::Cpu,
+        &Cpu,
     ];
     const NOT_YET: &'static [&'static str] = &["two_stage"];
 
