@@ -111,6 +111,7 @@ fn all_on_a_gpu_f64() {
 }
 
 /// The classes in which tiles of a warp differ most, for the executor.
+#[cfg(feature = "simt")]
 const SAMPLE: [&str; 4] = ["random", "graded", "split", "zero"];
 
 /// A few orders; updates, shifts and warps in turns.

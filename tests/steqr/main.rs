@@ -7,7 +7,7 @@
 mod support;
 
 mod arms;
-#[cfg(feature = "kernels")]
+#[cfg(any(feature = "cuda", feature = "simt"))]
 mod bitwise;
 mod checks;
 mod classes;
