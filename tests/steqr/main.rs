@@ -10,7 +10,6 @@ mod arms;
 #[cfg(feature = "kernels")]
 mod bitwise;
 mod checks;
-mod classes;
 mod contract;
 mod gauss;
 mod graded;
