@@ -11,11 +11,13 @@ pub(crate) mod bisect;
 mod cpu;
 mod decide;
 mod family;
+mod fastest;
 mod problem;
 mod solve;
 
 pub use decide::{Decision, explain};
 pub use family::Plan;
+pub(crate) use fastest::is_fastest;
 pub use problem::Problem;
 pub use solve::{Decided, Options, plan, solve};
 
