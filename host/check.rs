@@ -17,7 +17,8 @@ pub const LIMIT: f64 = 10.0;
 /// The worst of a batch.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Quality {
-    /// max ||A V - V L||_F / (n eps ||A||_F)
+    /// max ||A V - V L||_F / (n eps ||A||_F); where eps ||A||_F is less than the type's smallest number, to which the
+    /// values are rounded, that takes its place
     pub max_residual: f64,
     /// max ||V^H V - I||_F / (n eps)
     pub max_orthogonality: f64,
@@ -136,7 +137,11 @@ fn measure<T: Scalar>(
             }
             let w: Vec<f64> = values[item * n..(item + 1) * n].iter().map(|x| x.widen()).collect();
             let (a, v) = (matrix(item), planes(vectors, item));
-            Some((relative_residual(n, &a, &v, &w) / unit, departure_from_orthonormal(n, &v) / unit))
+            let relative = relative_residual(n, &a, &v, &w) / unit;
+            // 0 / 0 for the zero matrix: the rounding of its values costs nothing.
+            let steps = T::DTYPE.smallest() / (T::DTYPE.epsilon() * a.frobenius());
+            let residual = if steps > 1.0 && relative.is_finite() { relative / steps } else { relative };
+            Some((residual, departure_from_orthonormal(n, &v) / unit))
         })
         .collect();
     let failed_items = measured.iter().filter(|m| m.is_none()).count();

@@ -71,6 +71,14 @@ impl Dtype {
             _ => f64::EPSILON,
         }
     }
+
+    /// The smallest positive number, 2^-149 or 2^-1074: what rounding costs where numbers are subnormal.
+    pub const fn smallest(self) -> f64 {
+        match self.real() {
+            Dtype::F32 => f32::from_bits(1) as f64,
+            _ => f64::from_bits(1),
+        }
+    }
 }
 
 impl fmt::Display for Dtype {

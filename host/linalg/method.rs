@@ -11,8 +11,9 @@ use crate::routes::{Operation, Pin, effective};
 /// The method of [`eigh_tridiagonal_with`](super::eigh_tridiagonal_with): the operation that solves.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Method {
-    /// QL on the CPU, for n up to 32, and where its family, form or update is pinned. On a GPU or the executor above:
-    /// divide and conquer for vectors, bisection for values only, which take fewer operations there.
+    /// What is fastest. QL on the CPU, for n up to 32, and where its family, form or update is pinned. On a GPU or the
+    /// executor above: divide and conquer for vectors; for values only bisection up to n = 224 in f32 and 128 in f64,
+    /// divide and conquer without vectors to 4096, then bisection again.
     #[default]
     Auto,
     /// Implicit QL: operation `steqr`.
@@ -65,7 +66,8 @@ impl Method {
                 Ok(match problem.jobz {
                     _ if pinned || target.limits().is_none() || problem.n <= QL_MAX_N => Method::Qr,
                     Jobz::V => Method::Dc,
-                    Jobz::N => Method::Bisection,
+                    Jobz::N if stebz::is_fastest(problem.dtype, problem.n, target) => Method::Bisection,
+                    Jobz::N => Method::Dc,
                 })
             }
             other => Ok(other),

@@ -2,21 +2,21 @@
 
 use batchlas::{Device, Real};
 
+use crate::Arm;
 use crate::support::bits;
 use crate::support::classes::tridiagonal::{CLASSES, random};
 use crate::support::random::Random;
-use crate::{Arm, rounded};
+use crate::support::tridiagonal::Batched;
 
 /// The same bits alone and at any position of a batch.
 pub fn alone_and_in_a_batch<T: Real>(arm: Arm) {
     let Some(queue) = arm.queue() else { return };
     for n in [20, 40, 70] {
         let items: Vec<_> = (0..5).map(|k| random(&mut Random::new(k), n)).collect();
-        let (d, e) = rounded::<T>(&items);
-        let all = arm.solve(&queue, n, (&d, &e));
+        let batch = Batched::<T>::new(n, &items);
+        let all = arm.solve(&queue, &batch);
         for item in 0..items.len() {
-            let (d, e) = rounded::<T>(&items[item..item + 1]);
-            let alone = arm.solve(&queue, n, (&d, &e));
+            let alone = arm.solve(&queue, &batch.item(item));
             assert_eq!(bits(&alone.w), bits(&all.w[item * n..(item + 1) * n]), "{arm:?} n={n} item {item}");
         }
     }
@@ -27,13 +27,14 @@ pub fn bad_items_touch_no_other<T: Real>(arm: Arm) {
     let Some(queue) = arm.queue() else { return };
     let n = 34;
     let items: Vec<_> = (0..6).map(|k| random(&mut Random::new(k), n)).collect();
-    let (mut d, mut e) = rounded::<T>(&items);
-    let clean = arm.solve(&queue, n, (&d, &e));
+    let mut batch = Batched::<T>::new(n, &items);
+    let clean = arm.solve(&queue, &batch);
+    let Batched { d, e, .. } = &mut batch;
     d[0] = T::round_from(f64::NAN);
     d[3 * n - 1] = T::infinity();
     e[3 * (n - 1)] = T::neg_infinity();
     e[6 * (n - 1) - 1] = T::round_from(f64::NAN);
-    let solved = arm.solve(&queue, n, (&d, &e));
+    let solved = arm.solve(&queue, &batch);
     assert_eq!(solved.status, [-1, 0, -1, -1, 0, -1], "{arm:?}");
     for item in 0..6 {
         let of = item * n..(item + 1) * n;
@@ -56,8 +57,7 @@ pub fn spent_budgets<T: Real>(arm: Arm) {
     let mut random = Random::new(3);
     let items =
         [crate::support::classes::tridiagonal::random(&mut random, n), zero(&mut random, n, T::DTYPE)];
-    let (d, e) = rounded::<T>(&items);
-    let solved = arm.solve_within(&queue, n, (&d, &e), Some(3));
+    let solved = arm.solve_within(&queue, &Batched::<T>::new(n, &items), Some(3));
     assert_eq!(solved.status, [n as i32, 0], "{arm:?}");
     assert!(solved.w[..n].iter().all(|x| x.is_nan()) && solved.w[n..].iter().all(|x| x.is_zero()), "{arm:?}");
 }

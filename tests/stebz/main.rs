@@ -12,7 +12,7 @@ use batchlas::ops::stebz::{OPERATION, Options, solve};
 use batchlas::routes::Pin;
 use batchlas::{Device, Queue, Real};
 
-use support::classes::tridiagonal::Tridiagonal;
+use support::tridiagonal::Batched;
 
 /// One device and one way.
 #[derive(Clone, Copy, Debug)]
@@ -41,34 +41,22 @@ impl Arm {
         }
     }
 
-    fn solve_within<T: Real>(
-        &self,
-        queue: &Queue,
-        n: usize,
-        (d, e): (&[T], &[T]),
-        passes: Option<u32>,
-    ) -> Solved<T> {
-        let batch = d.len() / n;
+    fn solve_within<T: Real>(&self, queue: &Queue, batch: &Batched<T>, passes: Option<u32>) -> Solved<T> {
+        let (n, items) = (batch.n, batch.items());
+        let Batched { d, e, .. } = batch;
         let (d, e) = (queue.upload(d).unwrap(), queue.upload(e).unwrap());
-        let mut w = queue.alloc::<T>(n * batch).unwrap();
-        let mut status = queue.alloc::<i32>(batch).unwrap();
+        let mut w = queue.alloc::<T>(n * items).unwrap();
+        let mut status = queue.alloc::<i32>(items).unwrap();
         let route = Some(Pin::parse(&OPERATION, self.route).unwrap());
         let options = Options { passes, route };
         solve(queue, &d, &e, &mut w, &mut status, &options)
-            .unwrap_or_else(|error| panic!("{self:?} {} n={n} batch={batch}: {error}", T::DTYPE));
+            .unwrap_or_else(|error| panic!("{self:?} {} n={n} batch={items}: {error}", T::DTYPE));
         Solved { w: queue.download(&w).unwrap(), status: queue.download(&status).unwrap() }
     }
 
-    fn solve<T: Real>(&self, queue: &Queue, n: usize, arrays: (&[T], &[T])) -> Solved<T> {
-        self.solve_within(queue, n, arrays, None)
+    fn solve<T: Real>(&self, queue: &Queue, batch: &Batched<T>) -> Solved<T> {
+        self.solve_within(queue, batch, None)
     }
-}
-
-/// Items in a type.
-fn rounded<T: Real>(items: &[Tridiagonal]) -> (Vec<T>, Vec<T>) {
-    let round = |x: &f64| T::round_from(*x);
-    let d = items.iter().flat_map(|t| t.d.iter().map(round)).collect();
-    (d, items.iter().flat_map(|t| t.e.iter().map(round)).collect())
 }
 
 /// One module an arm, with every test for both types.

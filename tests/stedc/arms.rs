@@ -4,8 +4,7 @@ use batchlas::ops::stedc::{OPERATION, Options, solve};
 use batchlas::routes::Pin;
 use batchlas::{Batch, Device, DeviceBatch, Jobz, Layout, Queue, Real};
 
-use crate::classes::Batched;
-use crate::support;
+use crate::support::{self, tridiagonal::Batched};
 
 /// One device and one way.
 #[derive(Clone, Copy, Debug)]

@@ -4,8 +4,11 @@ use batchlas::check::{LIMIT, quality_of};
 use batchlas::{Batch, Dtype, Jobz, Queue, Real, Uplo};
 
 use crate::arms::{Arm, Solved};
-use crate::classes::{Batched, Tridiagonal, all, random, repeated, wilkinson};
+use crate::classes::{all, repeated, wilkinson};
+use crate::support::classes::tridiagonal::{Tridiagonal, random};
 use crate::support::random::Random;
+use crate::support::tridiagonal::Batched;
+use crate::support::values::check_values;
 
 /// Every class, with vectors and without.
 pub fn every_class<T: Real>(arm: Arm) {
@@ -55,31 +58,13 @@ fn reference<T: Real>(batch: &Batched<T>) -> Vec<f64> {
     cpu.solve(&Queue::cpu(), "reference", &batch.widened(), Jobz::N).w
 }
 
-/// Within 10 n eps ||T||_2 of the reference.
-fn check_values<T: Real>(context: &str, w: &[T], exact: &[f64]) {
-    let norm = exact.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-    let smallest = if T::DTYPE == Dtype::F32 { f32::from_bits(1) as f64 } else { f64::from_bits(1) };
-    let bound = 10.0 * w.len() as f64 * T::DTYPE.epsilon() * norm + smallest;
-    for (k, (x, y)) in w.iter().zip(exact).enumerate() {
-        let off = (x.widen() - y).abs();
-        assert!(off <= bound, "{context} value {k}: {x} {y} off by {off:e}, bound {bound:e}");
-    }
-}
-
 /// Residual, orthogonality and signs of an item, where there are vectors.
 fn check_vectors<T: Real>(context: &str, alone: &Batched<T>, w: &[T], solved: &Solved<T>, item: usize) {
     let Some(v) = &solved.v else { return };
-    let Batched { n, ref d, ref e } = *alone;
-    let matrix = Batch::from_fn(n, n, 1, |_, i, j| match i.abs_diff(j) {
-        0 => d[i],
-        1 => e[i.min(j)],
-        _ => T::zero(),
-    });
+    let n = alone.n;
+    let matrix = Batch::from_fn(n, n, 1, |item, i, j| alone.get(item, i, j));
     let vectors = Batch::from_fn(n, n, 1, |_, i, j| v.get(item, i, j));
     let quality = quality_of(&matrix, Uplo::Lower, w, &vectors).unwrap();
-    if std::env::var_os("SHOW").is_some() {
-        eprintln!("{context}: {:.3} {:.3}", quality.max_residual, quality.max_orthogonality);
-    }
     assert!(quality.is_ok(), "{context}: {quality:?} is above {LIMIT}");
     for k in 0..n {
         let column = v.column(item, k);
@@ -99,9 +84,7 @@ pub fn a_power_of_two_changes_nothing_but_the_scale<T: Real>(arm: Arm) {
     let exponent = if T::DTYPE == Dtype::F32 { 100 } else { 900 };
     for scale in [2f64.powi(exponent), 2f64.powi(-exponent)] {
         let scale = T::round_from(scale);
-        let scaled = |x: &[T]| x.iter().map(|x| *x * scale).collect::<Vec<T>>();
-        let other = Batched { n, d: scaled(&one.d), e: scaled(&one.e) };
-        let other = arm.solve(&queue, "scaled", &other, Jobz::V);
+        let other = arm.solve(&queue, "scaled", &one.scaled(scale), Jobz::V);
         let back: Vec<T> = other.w.iter().map(|x| *x / scale).collect();
         assert_eq!(plain.w, back, "{arm:?} {scale}");
         assert_eq!(plain.v.as_ref().unwrap().as_slice(), other.v.unwrap().as_slice(), "{arm:?} {scale}");

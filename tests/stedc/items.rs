@@ -3,9 +3,11 @@
 use batchlas::{Device, DeviceBatch, Jobz, Layout, Real};
 
 use crate::arms::Arm;
-use crate::classes::{Batched, random, wilkinson};
+use crate::classes::wilkinson;
 use crate::support::bits;
+use crate::support::classes::tridiagonal::random;
 use crate::support::random::Random;
+use crate::support::tridiagonal::Batched;
 
 /// The same bits alone and at any position of a batch.
 pub fn alone_and_in_a_batch<T: Real>(arm: Arm) {

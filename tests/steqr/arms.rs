@@ -5,8 +5,8 @@ use batchlas::ops::steqr::{OPERATION, Problem, Shift};
 use batchlas::routes::Pin;
 use batchlas::{Device, Jobz, Queue, Real};
 
-use crate::classes::Batched;
 use crate::support;
+use crate::support::tridiagonal::Batched;
 
 /// Results of a tridiagonal batch.
 pub type Solved<T> = Eigh<T, Problem>;

@@ -5,10 +5,11 @@ use batchlas::ops::steqr::{Form, Layout, Options, Partition, Shift, Update};
 use batchlas::routes::Pin;
 use batchlas::{DeviceBatch, Dtype, Jobz, Queue, Real};
 
-use crate::classes::{Batched, CLASSES, Tridiagonal};
 use crate::contract::in_place;
 use crate::support::bits;
+use crate::support::classes::tridiagonal::{CLASSES, Tridiagonal};
 use crate::support::random::Random;
+use crate::support::tridiagonal::Batched;
 
 /// Everything that comes out of a solve.
 #[derive(PartialEq)]

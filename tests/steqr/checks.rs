@@ -3,10 +3,11 @@
 use batchlas::check::{LIMIT, quality_tridiagonal};
 use batchlas::linalg::{EighTridiagonalOptions, eigh_tridiagonal_with};
 use batchlas::ops::steqr::Shift;
-use batchlas::{Dtype, Jobz, Queue, Real};
+use batchlas::{Jobz, Queue, Real};
 
 use crate::arms::{Arm, Solved};
-use crate::classes::Batched;
+use crate::support::tridiagonal::Batched;
+use crate::support::values;
 
 /// Solves with vectors and for values only, and holds both to the contract.
 pub fn check_items<T: Real>(
@@ -56,21 +57,10 @@ fn reference<T: Real>(batch: &Batched<T>) -> Solved<f64> {
     eigh_tridiagonal_with(&Queue::cpu(), &d, &e, n, &options).unwrap()
 }
 
-/// Within 10 n eps ||T||_2 of the reference.
+/// The values of every item against the reference.
 pub fn check_values<T: Real>(context: &str, solved: &Solved<T>, reference: &Solved<f64>) {
-    let n = solved.route.problem.n;
     for item in 0..solved.status.len() {
-        let (w, exact) = (solved.values_of(item), reference.values_of(item));
-        let norm = exact.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-        // The last unit of a subnormal is no rounding error of ours.
-        let bound = 10.0 * n as f64 * T::DTYPE.epsilon() * norm + smallest(T::DTYPE);
-        for (k, (x, y)) in w.iter().zip(exact).enumerate() {
-            let off = (x.widen() - y).abs();
-            assert!(off <= bound, "{context} item {item} value {k}: {x} {y} off by {off:e}, bound {bound:e}");
-        }
+        let context = format!("{context} item {item}");
+        values::check_values(&context, solved.values_of(item), reference.values_of(item));
     }
-}
-
-fn smallest(t: Dtype) -> f64 {
-    if t == Dtype::F32 { f32::from_bits(1) as f64 } else { f64::from_bits(1) }
 }

@@ -5,9 +5,10 @@ use batchlas::{Batch, DeviceBatch, Jobz, Queue, Real};
 
 use crate::arms::{Arm, Solved};
 use crate::checks::{check_items, check_sign};
-use crate::classes::{Batched, CLASSES, Tridiagonal, random};
 use crate::support::bits;
+use crate::support::classes::tridiagonal::{CLASSES, Tridiagonal, random};
 use crate::support::random::Random;
+use crate::support::tridiagonal::Batched;
 
 /// Normal random matrices of every order of the house list.
 pub fn every_order<T: Real>(arm: Arm) {

@@ -8,7 +8,8 @@ use batchlas::{Device, Jobz, Real};
 use faer::fx128;
 
 use crate::arms::Arm;
-use crate::classes::{Batched, Tridiagonal};
+use crate::support::classes::tridiagonal::Tridiagonal;
+use crate::support::tridiagonal::Batched;
 
 /// A family of orthogonal polynomials.
 #[derive(Clone, Copy, Debug)]

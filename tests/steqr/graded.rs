@@ -7,7 +7,7 @@
 use batchlas::{Jobz, Real};
 
 use crate::arms::{Arm, Solved};
-use crate::classes::Batched;
+use crate::support::tridiagonal::Batched;
 
 const CASES: &str = include_str!("data/graded.txt");
 

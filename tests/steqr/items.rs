@@ -6,9 +6,10 @@ use batchlas::{Batch, Device, DeviceBatch, Jobz, Layout, Real, Status};
 
 use crate::arms::{Arm, Solved};
 use crate::checks::{check_items, check_vectors};
-use crate::classes::{Batched, Tridiagonal, random};
 use crate::support::bits;
+use crate::support::classes::tridiagonal::{Tridiagonal, random};
 use crate::support::random::Random;
+use crate::support::tridiagonal::Batched;
 
 fn randoms<T: Real>(seed: u64, n: usize, count: usize) -> Batched<T> {
     let mut r = Random::new(seed);

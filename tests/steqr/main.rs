@@ -10,7 +10,6 @@ mod arms;
 #[cfg(any(feature = "cuda", feature = "simt"))]
 mod bitwise;
 mod checks;
-mod classes;
 mod contract;
 mod gauss;
 mod graded;

@@ -4,9 +4,10 @@ use batchlas::linalg::{EighTridiagonalOptions, eigh_tridiagonal_with};
 use batchlas::ops::steqr::Shift;
 use batchlas::{Dtype, Jobz, Queue};
 
-use crate::classes::{Batched, CLASSES};
+use crate::support::classes::tridiagonal::CLASSES;
 use crate::support::precise::precise;
 use crate::support::random::Random;
+use crate::support::tridiagonal::Batched;
 
 /// The classes whose numbers a double-double solver without scaling can square.
 const WILD: [&str; 5] = ["large", "small", "huge", "tiny", "tiny block beside one"];

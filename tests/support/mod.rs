@@ -5,6 +5,9 @@
 use batchlas::{Batch, Queue, Real, Scalar, Uplo};
 pub use batchlas_bench::{Matrix, classes, precise, random};
 
+pub mod tridiagonal;
+pub mod values;
+
 /// A queue on a device of the suite, or `None` with the reason on stderr where
 /// this machine has none; `BATCHLAS_REQUIRE_GPU=1` makes a missing GPU a failure.
 pub fn queue(device: batchlas::Device) -> Option<Queue> {

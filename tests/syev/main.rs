@@ -40,7 +40,7 @@ macro_rules! arm {
             });
             arm!(@each $t: named::{
                 diagonals, small_real, adjacency_of_33, near_singular_in_turns, degenerate_pairs, largest_of_a_block,
-                scattered_magnitudes, faint_couplings
+                scattered_magnitudes, faint_couplings, nothing_but_subnormals
             });
             arm!(@each $t: reported::{
                 graphs_of_20, one_nan_among_many, a_moment_of_the_normal_distribution, batches_beyond_limits,

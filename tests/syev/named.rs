@@ -43,6 +43,18 @@ pub fn diagonals<T: Scalar>(arm: Arm) {
     expect::<T>(arm, "zeros(26, 26)", Matrix::zeros(26), &[0.0; 26], 0.0);
 }
 
+/// Nothing but subnormal numbers: an overflow of the scale's inverse, and residuals in digits that the norm has not.
+pub fn nothing_but_subnormals<T: Scalar>(arm: Arm) {
+    let Some(queue) = arm.queue() else { return };
+    let step = T::DTYPE.smallest();
+    for n in [1, 2, 5, 8, 17, 33].into_iter().filter(|n| *n <= arm.max_n(T::DTYPE)) {
+        let mut random = Random::new(900 + n as u64);
+        let few = Matrix::from_fn(n, |_, _| step * (9.0 * random.unit()).floor());
+        let one = Matrix::diagonal(&vec![step; n]);
+        check_items::<T>(arm, &queue, "subnormals", &[few, one], Uplo::Lower);
+    }
+}
+
 /// Couplings whose products underflow beside a zero diagonal: sweeps of implicit shifts lost them there, and the rows
 /// on the other side did not converge. Both ways round.
 pub fn faint_couplings<T: Scalar>(arm: Arm) {

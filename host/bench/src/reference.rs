@@ -132,9 +132,8 @@ fn in_quad<T: Scalar>(a: &Batch<T>, item: usize) -> Result<Vec<f64>> {
 /// the smallest number of the type costs is left out. `None` for n = 0.
 pub fn error<R: Real>(dtype: Dtype, values: &[R], exact: &[f64]) -> Option<f64> {
     let norm = exact.iter().fold(0.0f64, |m, x| m.max(x.abs()));
-    let least = if dtype.real() == Dtype::F32 { f64::from(f32::from_bits(1)) } else { f64::from_bits(1) };
     let unit = exact.len() as f64 * dtype.epsilon() * norm;
-    let off = |(x, y): (&R, &f64)| ((x.widen() - y).abs() - least).max(0.0) + 0.0 * x.widen();
+    let off = |(x, y): (&R, &f64)| ((x.widen() - y).abs() - dtype.smallest()).max(0.0) + 0.0 * x.widen();
     let worst = values.iter().zip(exact).map(off).reduce(|x, y| if x.is_nan() || x >= y { x } else { y })?;
     Some(if worst == 0.0 { 0.0 } else { worst / unit })
 }

@@ -197,6 +197,17 @@ fn empty_and_tiny_shapes_are_kept() {
     assert_eq!(lab.array::<f64>("out.npz", "v")[[0, 0, 0]], 1.0);
 }
 
+/// The norm of such a matrix has few digits: a residual in its roundings would be large where every value is right.
+#[test]
+fn subnormal_matrices_are_checked_by_the_steps_of_the_type() {
+    let lab = Lab::new();
+    let (b, n) = (2, 9);
+    let steps = symmetric(b, n, 6).iter().map(|x| (x * 20.0).round() * f64::from_bits(1)).collect::<Vec<_>>();
+    lab.npy("a.npy", &[b, n, n], &steps);
+    let run = lab.run("eigh a.npy -o out.npz --device cpu --check --json").ok();
+    assert!(run.json()["max_residual"].as_f64().unwrap() <= 10.0, "{}", run.stdout);
+}
+
 #[test]
 fn a_bad_item_spoils_only_itself() {
     let lab = Lab::new();

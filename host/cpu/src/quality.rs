@@ -19,12 +19,27 @@ impl Planes {
         (&self.re[range.clone()], if self.im.is_empty() { &[] } else { &self.im[range] })
     }
 
-    fn frobenius(&self) -> f64 {
-        self.re.iter().chain(&self.im).map(|x| x * x).sum::<f64>().sqrt()
+    /// The Frobenius norm, also where squares of elements would leave the range.
+    pub fn frobenius(&self) -> f64 {
+        let scale = self.scale();
+        self.scaled(scale).sum_of_squares().sqrt() / scale
     }
 
-    fn max(&self) -> f64 {
-        self.re.iter().chain(&self.im).fold(0.0, |m, x| x.abs().max(m))
+    fn sum_of_squares(&self) -> f64 {
+        self.re.iter().chain(&self.im).map(|x| x * x).sum()
+    }
+
+    /// What brings the elements to where squares are safe.
+    fn scale(&self) -> f64 {
+        let max = self.re.iter().chain(&self.im).fold(0.0f64, |m, x| x.abs().max(m));
+        let scale = if max > 0.0 && max.is_finite() { 1.0 / max } else { 1.0 };
+        // 1 / max of a subnormal is infinite: 2^1023 does for the smallest, too.
+        scale.min(2f64.powi(1023))
+    }
+
+    fn scaled(&self, scale: f64) -> Planes {
+        let times = |x: &Vec<f64>| x.iter().map(|x| x * scale).collect();
+        Planes { re: times(&self.re), im: times(&self.im) }
     }
 }
 
@@ -33,13 +48,8 @@ const STRIP: usize = 32;
 
 /// ||A V - V L||_F / ||A||_F, for both triangles of A filled; 0 where the numerator is 0.
 pub fn relative_residual(n: usize, a: &Planes, v: &Planes, w: &[f64]) -> f64 {
-    // Squares of huge or tiny elements would leave the range.
-    let max = a.max();
-    let scale = if max > 0.0 && max.is_finite() { 1.0 / max } else { 1.0 };
-    // 1 / max of a subnormal is infinite: 2^1023 brings even the smallest to where squares are safe.
-    let scale = scale.min(2f64.powi(1023));
-    let scaled = |x: &Vec<f64>| x.iter().map(|x| x * scale).collect();
-    let a = Planes { re: scaled(&a.re), im: scaled(&a.im) };
+    let scale = a.scale();
+    let a = a.scaled(scale);
     let sum = over_strips(n, |first, width| {
         let (v_re, v_im) = v.columns(n, first, width);
         let by_value = |x: &[f64]| -> Vec<f64> {
@@ -61,7 +71,7 @@ pub fn relative_residual(n: usize, a: &Planes, v: &Planes, w: &[f64]) -> f64 {
         }
         re.iter().chain(&im).map(|x| x * x).sum()
     });
-    if sum == 0.0 { 0.0 } else { sum.sqrt() / a.frobenius() }
+    if sum == 0.0 { 0.0 } else { sum.sqrt() / a.sum_of_squares().sqrt() }
 }
 
 /// ||V^H V - I||_F.
@@ -164,5 +174,9 @@ mod tests {
         let zero = Planes { re: vec![0.0], im: vec![] };
         assert_eq!(relative_residual(1, &zero, &one, &[0.0]), 0.0);
         assert_eq!(relative_residual(1, &zero, &one, &[1.0]), f64::INFINITY);
+        let norm = |re: Vec<f64>, im: Vec<f64>| Planes { re, im }.frobenius();
+        assert!((norm(vec![3e300], vec![4e300]) / 5e300 - 1.0).abs() < 1e-15);
+        assert_eq!(norm(vec![f64::from_bits(3)], vec![f64::from_bits(4)]), f64::from_bits(5));
+        assert_eq!(norm(vec![0.0], vec![]), 0.0);
     }
 }

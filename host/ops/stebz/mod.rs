@@ -11,10 +11,12 @@ mod arrays;
 pub(crate) mod bisect;
 mod cpu;
 mod decide;
+mod fastest;
 mod problem;
 mod solve;
 
 pub use decide::{Decided, Decision, Plan, explain};
+pub(crate) use fastest::is_fastest;
 pub use problem::Problem;
 pub use solve::{Options, plan, solve};
 

@@ -14,7 +14,7 @@ use super::{Jobz, Plan, Problem};
 use crate::error::{Error, Result};
 use crate::linalg::parts::in_parts;
 use crate::ops::family::Family;
-use crate::ops::stebz::bisect as stebz;
+use crate::ops::stebz::{bisect as stebz, is_fastest};
 use crate::ops::stedc::levels::{self as stedc, Signs};
 use crate::ops::steqr::cta::Basis;
 use crate::ops::sytrd::blocked::{Panels, Reduced};
@@ -23,7 +23,7 @@ use crate::ops::typed::for_scalar;
 use crate::ops::{Target, ormqr};
 use crate::queue::{Queue, Workspace, workspace_bytes};
 use crate::routes::Params;
-use crate::scalar::{Dtype, Scalar};
+use crate::scalar::Scalar;
 
 pub(crate) struct Blocked;
 
@@ -83,14 +83,9 @@ fn reflectors(
     ormqr::blocked::Panels::new(problem, &Params::default(), target)
 }
 
-/// Whether values alone come by bisection, and not by divide and conquer without vectors. ms by either: f32 n = 64 batch 4096 0.25 and
-/// 0.28, 256 batch 512 0.48 and 0.45, 1024 batch 128 2.0 and 0.8; f64 0.74 and 0.70, 1.33 and 0.79, 5.3 and 1.2 (H200;
-/// benches/results/tridiagonal_values_h200_2026-11-30.txt).
+/// Whether values alone come by bisection, and not by divide and conquer without vectors.
 fn bisects(problem: &Problem, target: &Target) -> bool {
-    // At 128 divide and conquer would take more workspace than half of the matrices; of large ones a GPU with less shared
-    // memory cannot hold the poles.
-    let few = if problem.dtype.real() == Dtype::F64 { 128 } else { 224 };
-    problem.n <= few || problem.n > 4096 || stedc::fits(problem.dtype.real(), problem.n, target).is_err()
+    is_fastest(problem.dtype.real(), problem.n, target)
 }
 
 /// Tridiagonal matrices whose off-diagonals have room for n elements.
@@ -339,6 +334,7 @@ mod tests {
     use super::*;
     use crate::device::Arch;
     use crate::ops::Uplo;
+    use crate::scalar::Dtype;
 
     fn plan(dtype: Dtype, n: usize, batch: usize, jobz: Jobz) -> Plan {
         let problem = Problem { dtype, n, batch, jobz, uplo: Uplo::Lower };

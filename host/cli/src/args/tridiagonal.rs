@@ -16,7 +16,7 @@ pub struct EighTridiagonalArgs {
     pub input: PathBuf,
 
     /// Implicit QL (operation steqr), divide and conquer (stedc) or bisection (stebz, with --values-only); auto: QL on the
-    /// CPU and for n up to 32, else divide and conquer for vectors and bisection for values
+    /// CPU and for n up to 32, else divide and conquer for vectors, and for values bisection or divide and conquer by n
     #[arg(long, value_name = "METHOD", default_value = "auto", value_parser = words::<Method>(&["auto", "qr", "dc", "bisection"]))]
     pub method: Method,
 

@@ -1,13 +1,15 @@
-//! Tridiagonal input of each kind that the contract names.
+//! Tridiagonal batches as the solvers take them.
 
 use batchlas::Real;
-pub use batchlas_bench::classes::tridiagonal::{CLASSES, Tridiagonal, random};
+use batchlas_bench::classes::tridiagonal::Tridiagonal;
 
-/// Matrices of one order in a type, as the solvers take them.
+/// Matrices of one order in a type.
 #[derive(Clone, Debug)]
 pub struct Batched<T> {
     pub n: usize,
+    /// n diagonal elements an item.
     pub d: Vec<T>,
+    /// n - 1 off-diagonal elements an item.
     pub e: Vec<T>,
 }
 
@@ -37,8 +39,23 @@ impl<T: Real> Batched<T> {
         Batched { n: self.n, d: cycle(&self.d, self.n), e: cycle(&self.e, self.n - 1) }
     }
 
+    /// Each element times `scale`.
+    pub fn scaled(&self, scale: T) -> Self {
+        let times = |x: &[T]| x.iter().map(|x| *x * scale).collect();
+        Batched { n: self.n, d: times(&self.d), e: times(&self.e) }
+    }
+
     pub fn widened(&self) -> Batched<f64> {
-        let widen = |x: &T| x.widen();
-        Batched { n: self.n, d: self.d.iter().map(widen).collect(), e: self.e.iter().map(widen).collect() }
+        let widen = |x: &[T]| x.iter().map(|x| x.widen()).collect();
+        Batched { n: self.n, d: widen(&self.d), e: widen(&self.e) }
+    }
+
+    /// Element (i, j) of the item at `at`.
+    pub fn get(&self, at: usize, i: usize, j: usize) -> T {
+        match i.abs_diff(j) {
+            0 => self.d[at * self.n + i],
+            1 => self.e[at * (self.n - 1) + i.min(j)],
+            _ => T::zero(),
+        }
     }
 }
