@@ -2,8 +2,9 @@
 
 use crate::arguments::{Arguments, kronecker};
 use crate::front::Row;
-use crate::train::Track;
+use crate::train::{Chasing, Track};
 use cuda_std::prelude::*;
+use device_linalg::train::Chaser as _;
 
 pub use crate::train::shared_bytes;
 
@@ -81,11 +82,11 @@ pub unsafe fn steqr_wg<T: Real, const VECTORS: bool>(
     }
     thread::sync_threads();
     if thread::thread_idx_x() < 32 {
-        track.lead::<VECTORS>(n * sweeps_per_value);
+        Chasing::<T, VECTORS>(track).lead(n * sweeps_per_value);
     } else if VECTORS {
         follow(track, basis);
     }
-    let unconverged = track.unconverged();
+    let unconverged = track.spans.unconverged();
     if unconverged != 0 {
         fail::<T, VECTORS>(&arguments, item, unconverged as i32);
         return;
@@ -95,10 +96,10 @@ pub unsafe fn steqr_wg<T: Real, const VECTORS: bool>(
     let mut j = thread::thread_idx_x();
     while j < n {
         let column = if start.reversed { n - 1 - j } else { j };
-        let place = if sort != 0 { position(track.d, n, j) } else { column };
+        let place = if sort != 0 { position(track.band.d, n, j) } else { column };
         track.source.set(place, column);
         // Two steps: the product of both powers of two may be past the largest number.
-        values.set(place as usize, track.d.get(j) * T::HIGH_NORM.recip() * start.descale);
+        values.set(place as usize, track.band.d.get(j) * T::HIGH_NORM.recip() * start.descale);
         j += thread::block_dim_x();
     }
     if thread::thread_idx_x() == 0 {
@@ -153,10 +154,10 @@ fn load<T: Real>(arguments: &Arguments<T>, item: u64, track: Track<T>) -> Option
     let mut i = thread::thread_idx_x();
     while i < n {
         let row = if reversed { n - 1 - i } else { i };
-        track.d.set(i, d.get(row as usize) * scale * T::HIGH_NORM);
+        track.band.d.set(i, d.get(row as usize) * scale * T::HIGH_NORM);
         if i + 1 < n {
             let below = if reversed { n - 2 - i } else { i };
-            track.e.set(i, coupling(below) * scale * T::HIGH_NORM);
+            track.band.e.set(i, coupling(below) * scale * T::HIGH_NORM);
         }
         i += thread::block_dim_x();
     }
