@@ -4,6 +4,7 @@ use crate::arguments::{Arguments, kronecker};
 use crate::front::Row;
 use crate::train::{Chasing, Track};
 use cuda_std::prelude::*;
+use device_linalg::output::is_turned;
 use device_linalg::train::Chaser as _;
 
 pub use crate::train::shared_bytes;
@@ -227,18 +228,7 @@ fn fix_signs<T: Real>(basis: Row<T>) {
     let mut column = thread::thread_idx_x() / 32;
     while column < basis.n {
         let elements = basis.first.at(column as usize * basis.ld as usize);
-        let (mut largest, mut row) = (T::ZERO, u32::MAX);
-        let mut i = tile.rank();
-        while i < basis.n {
-            let x = elements.get(i as usize);
-            let better = x.abs() > largest.abs();
-            largest = if better { x } else { largest };
-            row = if better { i } else { row };
-            i += 32;
-        }
-        let most = tile.reduce(largest.abs(), |a, b| a.max(b));
-        let first = tile.reduce(if largest.abs() == most { row } else { u32::MAX }, |a, b| a.min(b));
-        if tile.any(row == first && largest < T::ZERO) {
+        if is_turned(tile, elements, basis.n, true) {
             let mut i = tile.rank();
             while i < basis.n {
                 elements.set(i as usize, -elements.get(i as usize));
