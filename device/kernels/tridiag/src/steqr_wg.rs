@@ -1,9 +1,10 @@
 //! `steqr_wg`: a block of threads a matrix, any order that shared memory takes.
 
-use crate::arguments::{Arguments, kronecker};
+use crate::arguments::{Arguments, Iteration, kronecker};
 use crate::front::Row;
 use crate::train::{Chasing, Track};
 use cuda_std::prelude::*;
+use device_linalg::layout::Items;
 use device_linalg::output::is_turned;
 use device_linalg::train::Chaser as _;
 
@@ -57,20 +58,9 @@ pub unsafe fn steqr_wg<T: Real, const VECTORS: bool>(
     back_transform: u32,
     sort: u32,
 ) {
-    let arguments = Arguments {
-        d,
-        e,
-        q,
-        status,
-        n,
-        ld,
-        stride,
-        batch,
-        sweeps_per_value,
-        wilkinson,
-        back_transform,
-        sort,
-    };
+    let items = Items { n, ld, stride, batch };
+    let iteration = Iteration { sweeps_per_value, wilkinson, back_transform, sort };
+    let arguments = Arguments { d, e, q, status, items, iteration };
     let item = thread::block_idx_x() as u64;
     let track = Track::<T>::new(n, VECTORS);
     let Some(start) = load(&arguments, item, track) else {
@@ -133,7 +123,7 @@ struct Start<T> {
 /// not finite. A barrier must follow.
 #[inline(always)]
 fn load<T: Real>(arguments: &Arguments<T>, item: u64, track: Track<T>) -> Option<Start<T>> {
-    let n = arguments.n;
+    let n = arguments.items.n;
     let d = arguments.diagonal(item);
     let coupling = |i: u32| if i + 1 < n { arguments.coupling(item, i) } else { T::ZERO };
     let (mut largest, mut finite) = (T::ZERO, true);
@@ -246,11 +236,11 @@ fn fail<T: Real, const VECTORS: bool>(arguments: &Arguments<T>, item: u64, code:
     thread::sync_threads();
     let (values, basis) = (arguments.diagonal(item), arguments.basis(item));
     let mut row = thread::thread_idx_x();
-    while row < arguments.n {
+    while row < arguments.items.n {
         values.set(row as usize, T::NAN);
         if VECTORS {
-            for column in 0..arguments.n {
-                basis.set(column as usize * arguments.ld as usize + row as usize, T::NAN);
+            for column in 0..arguments.items.n {
+                basis.set(column as usize * arguments.items.ld as usize + row as usize, T::NAN);
             }
         }
         row += thread::block_dim_x();
