@@ -7,6 +7,7 @@
 //! | [`reflector`], [`reduce`] | elementary reflectors across a tile, reduction to tridiagonal form |
 //! | [`rows`] | lanes that hold several rows |
 //! | [`steqr_cta`] | implicit QL by the lanes of a tile |
+//! | [`train`] | implicit QL by a warp that chases alone, several sweeps at a time |
 //! | [`sturm`] | eigenvalues of tridiagonal matrices by bisection |
 //! | [`fragments`] | a warp's product on the tensor cores, as sums of its lanes |
 //! | [`jacobi`] | cyclic Jacobi in the registers of a thread |
@@ -28,3 +29,4 @@ pub mod reflector;
 pub mod rows;
 pub mod steqr_cta;
 pub mod sturm;
+pub mod train;

@@ -149,6 +149,25 @@ pub fn largest_component<T: Scalar, const R: usize>(tile: Tile, column: &[T; R])
     (T::from_parts(re, im), row)
 }
 
+/// Whether the sign convention turns a real column of `rows` elements in global memory: whether its component of largest
+/// modulus, the first of equals, is negative. The same on every lane; nothing is read, nor turned, where it is not `live`.
+#[inline(always)]
+#[cfg_attr(not(target_os = "cuda"), track_caller)]
+pub fn is_turned<R: Real>(tile: Tile, column: GlobalMut<R>, rows: u32, live: bool) -> bool {
+    let (mut largest, mut row) = (R::ZERO, u32::MAX);
+    let mut i = tile.rank();
+    while i < rows && live {
+        let x = column.get(i as usize);
+        let better = x.abs() > largest.abs();
+        largest = if better { x } else { largest };
+        row = if better { i } else { row };
+        i += tile.lanes();
+    }
+    let most = tile.reduce(largest.abs(), |a, b| a.max(b));
+    let first = tile.reduce(if largest.abs() == most { row } else { u32::MAX }, |a, b| a.min(b));
+    tile.any(row == first && largest < R::ZERO)
+}
+
 /// The factor of modulus 1 that makes `x` real and positive; any for 0.
 #[inline(always)]
 pub fn phase_factor<T: Scalar>(x: T) -> T {

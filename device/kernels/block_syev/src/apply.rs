@@ -1,8 +1,8 @@
 //! The warps that rotate the basis.
 
 use crate::chase::Track;
-use crate::shape::SWEEPS;
 use cuda_std::prelude::*;
+use device_linalg::train::{Chaser as _, SWEEPS};
 
 /// This lane's rows of the basis in shared memory: element of column `j` at `j * ld`, rows `distance` apart.
 #[derive(Clone, Copy, Debug)]
@@ -29,7 +29,7 @@ impl<R: Real, const COUNT: usize> Rows<R, COUNT> {
         let mut planes = [0u32; SWEEPS];
         let (mut bottom, mut top) = (self.ld as i32, -(SWEEPS as i32));
         for s in 0..SWEEPS {
-            let (l, m) = track.span(buffer, s);
+            let (l, m) = track.spans().span(buffer, s);
             planes[s] = m - l;
             // Front position at which the sweep ends, and the one before which it starts.
             first[s] = l as i32 - s as i32;

@@ -2,11 +2,12 @@
 //!
 //! `LANES` lanes share a column: lane `s` holds the rows `4 (LANES q + s) + c`, `c` below 4, of it.
 
-use crate::shape::{Item, Offsets, STAGED, UNCONVERGED, chunks, finished_columns, padded, threads};
+use crate::shape::{Item, Offsets, SPAN_BITS, STAGED, chunks, finished_columns, padded, threads};
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 use device_linalg::output::phase_factor;
 use device_linalg::reduce::needs_reflector;
+use device_linalg::train::Spans;
 
 /// A basis in shared memory, and where its columns go.
 #[derive(Clone, Copy, Debug)]
@@ -17,8 +18,8 @@ pub struct Basis<R> {
     pub values: Shared<R>,
     /// Whether rows stand in reverse order.
     pub reversed: bool,
-    /// The block's words: they tell whether NaN is to be written.
-    pub words: Shared<u32>,
+    /// The rounds of the chase: they tell whether NaN is to be written.
+    pub spans: Spans<SPAN_BITS>,
 }
 
 /// Elements of a column, `PARTS * COLUMNS` a lane.
@@ -90,7 +91,7 @@ fn write_columns<T: Scalar>(
 ) {
     let tile = Tile::native(32);
     let n = item.n;
-    let failed = basis.words.get(UNCONVERGED) != 0;
+    let failed = basis.spans.unconverged() != 0;
     let mut local = thread::thread_idx_x() / 32;
     // Uniform in the warp.
     while local < width && first + local < n {

@@ -1,9 +1,7 @@
 //! Threads, and what lies where in shared memory: the same for host and device.
 
 use cuda_std::prelude::*;
-
-/// Sweeps that a round of the chase logs.
-pub const SWEEPS: usize = 4;
+use device_linalg::train::{SWEEPS, Spans};
 
 /// Reflectors that the back-transform stages at a time.
 pub const STAGED: usize = 8;
@@ -86,14 +84,15 @@ pub struct Offsets {
     pub end: usize,
 }
 
+/// Bits of a row in the spans of the log.
+pub const SPAN_BITS: u32 = 8;
+const SPANS: usize = Spans::<SPAN_BITS>::WORDS;
 /// Words of [`Offsets::words`]: spans of the log, then what follows.
-pub const WORDS: usize = 2 * SWEEPS + 4;
-/// Word: couplings that did not converge.
-pub const UNCONVERGED: u32 = 2 * SWEEPS as u32;
+pub const WORDS: usize = SPANS + 3;
 /// Word: whether the tridiagonal matrix stands reversed.
-pub const REVERSED: u32 = UNCONVERGED + 1;
+pub const REVERSED: u32 = SPANS as u32;
 /// Word: the item.
-pub const INDEX: u32 = UNCONVERGED + 2;
+pub const INDEX: u32 = REVERSED + 1;
 
 impl Offsets {
     /// The parts for order `n`.

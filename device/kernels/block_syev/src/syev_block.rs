@@ -10,6 +10,7 @@ use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 use device_linalg::reflector::Reflector;
 use device_linalg::rows::row_of;
+use device_linalg::train::Chaser as _;
 
 /// Eigenvalues and vectors of symmetric or Hermitian matrices, a block of threads each.
 ///
@@ -94,35 +95,35 @@ pub unsafe fn syev_block<T: Scalar, const ROWS: usize, const COLUMNS: usize, con
     });
     thread::sync_threads();
 
-    let track = Track::<T::Real>::new(ROWS, &offsets);
+    let track = Track::<T::Real>::new(n, ROWS, &offsets);
     let thread = thread::thread_idx_x();
     let mut unconverged = 0;
     let descale = scale.recip();
     if VECTORS {
-        track.prepare(n);
+        track.prepare();
         let basis = identity::<T::Real>(n, &offsets);
         thread::sync_threads();
         iterate::<T::Real, ROWS, COLUMNS>(&track, basis, n, n * sweeps_per_value);
-        unconverged = track.unconverged();
+        unconverged = track.spans().unconverged();
     } else {
         let mut value = <T::Real as Real>::ZERO;
         if thread < n {
-            value = eigenvalue(track.d, track.e, n, thread);
+            value = eigenvalue(track.band.d, track.band.e, n, thread);
         }
         thread::sync_threads();
         if thread < n {
-            track.d.set(thread, value);
+            track.band.d.set(thread, value);
         }
         thread::sync_threads();
     }
     if thread < n {
         // Two steps: the product of both powers of two may be past the largest number.
-        let mut x = track.d.get(thread);
+        let mut x = track.band.d.get(thread);
         if VECTORS {
             x *= <T::Real as Real>::HIGH_NORM.recip();
         }
         let nan = <T::Real as Real>::NAN;
-        let at = position(track.d, n, thread) as usize;
+        let at = position(track.band.d, n, thread) as usize;
         let values = w.at(index() as usize * n as usize);
         values.set(at, if unconverged != 0 { nan } else { x * descale });
     }
@@ -132,9 +133,9 @@ pub unsafe fn syev_block<T: Scalar, const ROWS: usize, const COLUMNS: usize, con
     if VECTORS {
         let basis = Basis {
             elements: basis_elements::<T::Real>(n, &offsets),
-            values: track.d,
+            values: track.band.d,
             reversed: track.is_reversed(),
-            words,
+            spans: track.spans(),
         };
         if in_parts(size_of::<T>(), ROWS) {
             write_vectors::<T, ROWS, COLUMNS, 1>(basis, item_at(index()), kept_at(), &offsets);
@@ -208,7 +209,7 @@ fn iterate<R: Real, const ROWS: usize, const COLUMNS: usize>(
 ) {
     let warp = thread::thread_idx_x() / 32;
     if warp == 0 {
-        track.lead(n, max_sweeps);
+        track.lead(max_sweeps);
         return;
     }
     let row = thread::thread_idx_x() - 32;

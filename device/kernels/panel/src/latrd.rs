@@ -234,6 +234,19 @@ impl<T: Scalar> Memory<T> {
     }
 }
 
+/// Calls `f` for each of rows `from..to` that falls to the thread `rank` of `threads`, a power of two.
+#[inline(always)]
+pub(crate) fn own_rows((from, to): (u32, u32), threads: u32, rank: u32, mut f: impl FnMut(u32)) {
+    let mut row = (from & !(threads - 1)) + rank;
+    if row < from {
+        row += threads;
+    }
+    while row < to {
+        f(row);
+        row += threads;
+    }
+}
+
 /// The sum of what each warp left.
 #[inline(always)]
 #[cfg_attr(not(target_os = "cuda"), track_caller)]
@@ -268,16 +281,8 @@ struct Panel<T: Scalar> {
 impl<T: Scalar> Panel<T> {
     /// Calls `f` for each row of this thread in `from..to`.
     #[inline(always)]
-    fn own_rows(&self, from: u32, to: u32, mut f: impl FnMut(u32)) {
-        let threads = thread::block_dim_x();
-        let mut row = (from & !(threads - 1)) + thread::thread_idx_x();
-        if row < from {
-            row += threads;
-        }
-        while row < to {
-            f(row);
-            row += threads;
-        }
+    fn own_rows(&self, from: u32, to: u32, f: impl FnMut(u32)) {
+        own_rows((from, to), thread::block_dim_x(), thread::thread_idx_x(), f);
     }
 
     /// Takes element `row` of column `k`, which has all updates, and leaves what is below the pivot, zero above, in shared

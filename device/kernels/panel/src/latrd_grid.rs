@@ -1,7 +1,7 @@
 //! `latrd_grid`: a panel of the reduction by several blocks a matrix.
 
 use crate::factors::{Factors, dots, place_of_dot, subtract};
-use crate::latrd::{Memory, SECOND};
+use crate::latrd::{Memory, SECOND, own_rows};
 use crate::symv::Operands;
 use cuda_std::grid::sync_grid;
 use cuda_std::partition::Tile;
@@ -155,16 +155,10 @@ struct Share<T: Scalar> {
 impl<T: Scalar> Share<T> {
     /// Calls `f` for each row of this thread in `from..n`, dealt to all threads of the item.
     #[inline(always)]
-    fn own_rows(&self, from: u32, mut f: impl FnMut(u32)) {
-        let threads = self.blocks * thread::block_dim_x();
-        let mut row = (from & !(threads - 1)) + self.block * thread::block_dim_x() + thread::thread_idx_x();
-        if row < from {
-            row += threads;
-        }
-        while row < self.n {
-            f(row);
-            row += threads;
-        }
+    fn own_rows(&self, from: u32, f: impl FnMut(u32)) {
+        let threads = thread::block_dim_x();
+        let rank = self.block * threads + thread::thread_idx_x();
+        own_rows((from, self.n), self.blocks * threads, rank, f);
     }
 
     /// The block's sum, known to thread 0. A barrier lies before and after.

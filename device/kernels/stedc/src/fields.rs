@@ -1,6 +1,6 @@
 //! What the kernels of a level tell each other: arrays of `n` elements an item, in which a node has the part of its rows.
 
-use crate::tree::Node;
+use crate::tree::{Blocks, Node};
 use cuda_std::prelude::*;
 
 /// Arrays of reals.
@@ -100,6 +100,23 @@ pub struct Counts {
     pub rotations: u32,
 }
 
+/// A thread that has a value of a node.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// How values lie on the blocks.
+    pub blocks: Blocks,
+    /// The node; any behind the last one.
+    pub node: Node,
+    /// Index of the value in the node, which may have fewer.
+    pub value: u32,
+    /// The node's place in the block.
+    pub slot: u32,
+    /// Poles of the node; none behind the last node.
+    pub poles: u32,
+    /// Rows of the node; none behind the last node.
+    pub rows: u32,
+}
+
 /// All arrays of a launch.
 #[derive(Clone, Copy)]
 pub struct Fields<T> {
@@ -114,6 +131,18 @@ impl<T: Real> Fields<T> {
     #[inline(always)]
     pub fn new(reals: GlobalMut<T>, words: GlobalMut<u32>, n: u32, batch: u64) -> Self {
         Fields { reals, words, n, batch }
+    }
+
+    /// Where this thread is among the values of a level whose largest node has `largest` rows.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn place(self, level: u32, leaf: u32, largest: u32) -> Place {
+        let blocks = Blocks::new(largest);
+        let (index, value, slot) = blocks.place();
+        let live = index < self.batch << level;
+        let node = Node::new(if live { index } else { 0 }, self.n, level, leaf);
+        let (poles, rows) = if live { (self.counts(node).poles, node.rows()) } else { (0, 0) };
+        Place { blocks, node, value, slot, poles, rows }
     }
 
     /// A node's part of an array, up to the end of all.

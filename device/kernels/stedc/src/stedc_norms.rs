@@ -1,7 +1,7 @@
 //! `stedc_norms`: norms of the vectors of a level, and the order of its values.
 
-use crate::fields::{Fields, RealField, WordField};
-use crate::tree::{Blocks, Node, pitch};
+use crate::fields::{Fields, Place, RealField, WordField};
+use crate::tree::{Blocks, pitch};
 use cuda_std::prelude::*;
 
 pub use crate::tree::THREADS;
@@ -44,12 +44,8 @@ pub unsafe fn stedc_norms<T: Real>(
     leaf: u32,
     largest: u32,
 ) {
-    let blocks = Blocks::new(largest);
-    let (index, j, slot) = blocks.place();
-    let live = index < batch << level;
-    let node = Node::new(if live { index } else { 0 }, n, level, leaf);
     let fields = Fields::new(reals, words, n, batch);
-    let (k, rows) = if live { (fields.counts(node).poles, node.rows()) } else { (0, 0) };
+    let Place { blocks, node, value: j, slot, poles: k, rows } = fields.place(level, leaf, largest);
     let pitch = pitch(largest);
     let first = slot as usize * 3 * pitch as usize * size_of::<T>();
     // SAFETY: the launch gives shared_bytes(largest); the two parts are disjoint.

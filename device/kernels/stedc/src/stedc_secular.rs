@@ -1,8 +1,8 @@
 //! `stedc_secular`: the roots of the secular equations of a level.
 
-use crate::fields::{Fields, RealField, WordField};
+use crate::fields::{Fields, Place, RealField, WordField};
 use crate::secular::{Poles, root};
-use crate::tree::{Blocks, Node, pitch};
+use crate::tree::{Blocks, pitch};
 use cuda_std::prelude::*;
 
 pub use crate::tree::THREADS;
@@ -59,12 +59,8 @@ pub unsafe fn stedc_secular<T: Real>(
     leaf: u32,
     largest: u32,
 ) {
-    let blocks = Blocks::new(largest);
-    let (index, j, slot) = blocks.place();
-    let live = index < batch << level;
-    let node = Node::new(if live { index } else { 0 }, n, level, leaf);
     let fields = Fields::new(reals, words, n, batch);
-    let k = if live { fields.counts(node).poles } else { 0 };
+    let Place { blocks, node, value: j, slot, poles: k, .. } = fields.place(level, leaf, largest);
     let pitch = pitch(largest);
     let first = slot as usize * 2 * pitch as usize * size_of::<T>();
     // SAFETY: the launch gives shared_bytes(largest).

@@ -1,6 +1,7 @@
 //! `stedc_vectors`: the sign convention, and no vectors for an item without values.
 
 use cuda_std::prelude::*;
+use device_linalg::output::is_turned;
 
 /// Threads a block.
 pub const THREADS: u32 = 256;
@@ -50,18 +51,7 @@ pub unsafe fn stedc_vectors<T: Real>(
         return;
     }
     let q = q.at((item * stride + (column - item * n as u64) * ld as u64) as usize);
-    let (mut largest, mut row) = (T::ZERO, u32::MAX);
-    let mut i = tile.rank();
-    while i < n && !bad {
-        let x = q.get(i as usize);
-        let better = x.abs() > largest.abs();
-        largest = if better { x } else { largest };
-        row = if better { i } else { row };
-        i += 32;
-    }
-    let most = tile.reduce(largest.abs(), |a, b| a.max(b));
-    let first = tile.reduce(if largest.abs() == most { row } else { u32::MAX }, |a, b| a.min(b));
-    let negative = tile.any(row == first && largest < T::ZERO);
+    let negative = is_turned(tile, q, n, !bad);
     if !bad && !negative {
         return;
     }

@@ -1,7 +1,7 @@
 //! `stedc_weights`: the rank-one vectors of which the computed roots are the exact ones.
 
-use crate::fields::{Fields, RealField, WordField};
-use crate::tree::{Blocks, Node, pitch};
+use crate::fields::{Fields, Place, RealField, WordField};
+use crate::tree::{Blocks, pitch};
 use cuda_std::prelude::*;
 
 pub use crate::tree::THREADS;
@@ -44,12 +44,8 @@ pub unsafe fn stedc_weights<T: Real>(
     leaf: u32,
     largest: u32,
 ) {
-    let blocks = Blocks::new(largest);
-    let (index, own, slot) = blocks.place();
-    let live = index < batch << level;
-    let node = Node::new(if live { index } else { 0 }, n, level, leaf);
     let fields = Fields::new(reals, words, n, batch);
-    let k = if live { fields.counts(node).poles } else { 0 };
+    let Place { blocks, node, value: own, slot, poles: k, .. } = fields.place(level, leaf, largest);
     let rows = pitch(largest) as usize;
     let part = |p: usize| {
         // SAFETY: the launch gives shared_bytes(largest); the parts are disjoint.

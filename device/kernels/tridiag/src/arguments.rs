@@ -10,10 +10,14 @@ pub struct Arguments<T> {
     pub e: Global<T>,
     pub q: GlobalMut<T>,
     pub status: GlobalMut<i32>,
-    pub n: u32,
-    pub ld: u32,
-    pub stride: u64,
-    pub batch: u64,
+    /// The batch of `q`.
+    pub items: Items,
+    pub iteration: Iteration,
+}
+
+/// How to iterate, and what from and to.
+#[derive(Clone, Copy)]
+pub struct Iteration {
     pub sweeps_per_value: u32,
     pub wilkinson: u32,
     pub back_transform: u32,
@@ -21,30 +25,24 @@ pub struct Arguments<T> {
 }
 
 impl<T: Real> Arguments<T> {
-    /// The batch of `q`.
-    #[inline(always)]
-    pub fn items(&self) -> Items {
-        Items { n: self.n, ld: self.ld, stride: self.stride, batch: self.batch }
-    }
-
     /// Diagonal, or eigenvalues, of an item.
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
     pub fn diagonal(&self, item: u64) -> GlobalMut<T> {
-        self.d.at(item as usize * self.n as usize)
+        self.d.at(item as usize * self.items.n as usize)
     }
 
     /// Element `i` of an item's off-diagonal.
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
     pub fn coupling(&self, item: u64, i: u32) -> T {
-        self.e.get(item as usize * (self.n as usize - 1) + i as usize)
+        self.e.get(item as usize * (self.items.n as usize - 1) + i as usize)
     }
 
     /// The item's basis.
     #[inline(always)]
     pub fn basis(&self, item: u64) -> GlobalMut<T> {
-        self.q.at((item * self.stride) as usize)
+        self.q.at((item * self.items.stride) as usize)
     }
 }
 

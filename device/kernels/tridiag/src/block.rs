@@ -59,9 +59,9 @@ pub fn solve<T, const P: usize, const ROWS: usize, const SHARED: usize, const VE
     let (matrices, threads) = (shape.matrices() as u32, shape.threads() as u32);
     let track = &memory.track;
     let thread = thread::thread_idx_x();
-    let n = arguments.n;
+    let n = arguments.items.n;
     let first = thread::block_idx_x() as u64 * matrices as u64;
-    let left = arguments.batch - first;
+    let left = arguments.items.batch - first;
     let here = if left < matrices as u64 { left as u32 } else { matrices };
     load(&arguments, track, first, here, threads);
     thread::sync_threads();
@@ -70,7 +70,7 @@ pub fn solve<T, const P: usize, const ROWS: usize, const SHARED: usize, const VE
     let mut chaser = Chaser::idle(thread);
     if chases {
         let order = memory.prepare(thread, n);
-        chaser = Chaser::start(track, thread, 0, order, n * arguments.sweeps_per_value);
+        chaser = Chaser::start(track, thread, 0, order, n * arguments.iteration.sweeps_per_value);
     }
     if VECTORS {
         thread::sync_threads();
@@ -87,7 +87,7 @@ pub fn solve<T, const P: usize, const ROWS: usize, const SHARED: usize, const VE
         }
         if chases {
             chaser.report(track);
-            memory.sort_values(thread, n, arguments.sort != 0);
+            memory.sort_values(thread, n, arguments.iteration.sort != 0);
         }
     }
     if chases {
@@ -112,7 +112,7 @@ fn for_each(problems: u32, rows: u32, threads: u32, mut f: impl FnMut(u32, u32, 
 
 #[inline(always)]
 fn load<T: Real>(arguments: &Arguments<T>, track: &Track<T>, first: u64, here: u32, threads: u32) {
-    let n = arguments.n;
+    let n = arguments.items.n;
     let d = arguments.diagonal(first);
     for_each(here, n, threads, |element, problem, row| {
         track.d.set(row * track.matrices + problem, d.get(element as usize));
@@ -126,7 +126,7 @@ fn load<T: Real>(arguments: &Arguments<T>, track: &Track<T>, first: u64, here: u
 #[inline(always)]
 fn store_values<T: Real>(arguments: &Arguments<T>, track: &Track<T>, first: u64, here: u32, threads: u32) {
     let d = arguments.diagonal(first);
-    for_each(here, arguments.n, threads, |element, problem, row| {
+    for_each(here, arguments.items.n, threads, |element, problem, row| {
         d.set(element as usize, track.e.get(row * track.matrices + problem));
     });
 }
@@ -268,7 +268,7 @@ where
         local: u32,
         registers: &mut [[T; P]; ROWS],
     ) {
-        let n = arguments.n;
+        let n = arguments.items.n;
         let reversed = self.flags.get(local) & REVERSED != 0;
         let matrix = arguments.basis(first + local as u64);
         let shared = self.shared_rows(tile, local);
@@ -279,8 +279,8 @@ where
                 for r in 0..ROWS {
                     let row = row_of(tile, r);
                     let mut x = T::from_real(kronecker(row == column));
-                    if arguments.back_transform != 0 && row < n {
-                        x = matrix.get(column as usize * arguments.ld as usize + row as usize);
+                    if arguments.iteration.back_transform != 0 && row < n {
+                        x = matrix.get(column as usize * arguments.items.ld as usize + row as usize);
                     }
                     if r < ROWS - SHARED {
                         registers[r][c] = x;
@@ -302,7 +302,7 @@ where
         local: u32,
         registers: &[[T; P]; ROWS],
     ) {
-        let n = arguments.n;
+        let n = arguments.items.n;
         let lanes = const { P / ROWS };
         let failed = self.failed(local);
         // Column rank + k * lanes of each k is this lane's to place: a byte for each, since registers are short.
@@ -310,7 +310,7 @@ where
         for k in 0..ROWS {
             let column = row_of(tile, k);
             if column < n {
-                let position = self.position(local, n, column, arguments.sort != 0);
+                let position = self.position(local, n, column, arguments.iteration.sort != 0);
                 self.track.e.set(position * self.track.matrices + local, self.value(local, column));
                 positions |= position << (8 * k);
             }
@@ -334,7 +334,7 @@ where
                     let row = row_of(tile, r);
                     if row < n {
                         let x = if failed { T::from_real(<T as Real>::NAN) } else { column[r] * sign };
-                        matrix.set(target as usize * arguments.ld as usize + row as usize, x);
+                        matrix.set(target as usize * arguments.items.ld as usize + row as usize, x);
                     }
                 }
             }

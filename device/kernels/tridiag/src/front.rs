@@ -1,7 +1,8 @@
 //! The warps of `steqr_wg` that rotate the basis, which lies in global memory.
 
-use crate::train::{SWEEPS, Track};
+use crate::train::Track;
 use cuda_std::prelude::*;
+use device_linalg::train::SWEEPS;
 
 /// A row of the basis: the element of column `j` of the chase.
 #[derive(Clone, Copy)]
@@ -47,7 +48,7 @@ impl<T: Real> Row<T> {
         let mut planes = [0u32; SWEEPS];
         let (mut bottom, mut top) = (self.n as i32, -(SWEEPS as i32));
         for s in 0..SWEEPS {
-            let (l, m) = track.span(buffer, s);
+            let (l, m) = track.spans.span(buffer, s);
             planes[s] = m - l;
             // Front position at which the sweep ends, and the one before which it starts.
             first[s] = l as i32 - s as i32;

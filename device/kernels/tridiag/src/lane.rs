@@ -21,9 +21,9 @@ where
     T: Real + Scalar<Real = T>,
 {
     let lane = thread::thread_idx_x();
-    let n = arguments.n;
+    let n = arguments.items.n;
     let first = thread::block_idx_x() as u64 * 32;
-    let left = arguments.batch - first;
+    let left = arguments.items.batch - first;
     let here = if left < 32 { left as u32 } else { 32 };
     let live = lane < here;
     let elements = const { staging_elements(P, VECTORS) as u32 };
@@ -51,11 +51,11 @@ where
     let finite = problem.prepare(n);
     let address = |item: u32, element: u32| {
         let (column, row) = split_index(element, n);
-        let base = (first + item as u64) * arguments.stride;
-        base as usize + column as usize * arguments.ld as usize + row as usize
+        let base = (first + item as u64) * arguments.items.stride;
+        base as usize + column as usize * arguments.items.ld as usize + row as usize
     };
     if VECTORS {
-        if arguments.back_transform != 0 {
+        if arguments.iteration.back_transform != 0 {
             part.load(n * n, |_, item, element| arguments.q.get(address(item, element)));
         }
         for row in 0..P {
@@ -63,7 +63,7 @@ where
                 let inside = (row as u32) < n && (c as u32) < n;
                 let column = problem.column(n, c as u32);
                 let mut x = T::from_real(kronecker(inside && row as u32 == column));
-                if arguments.back_transform != 0 && live && inside {
+                if arguments.iteration.back_transform != 0 && live && inside {
                     x = own.get(column * n + row as u32);
                 }
                 problem.q[row][c] = x;
@@ -72,13 +72,13 @@ where
         warp::sync_warp(warp::FULL_MASK);
     }
 
-    let unconverged = problem.diagonalize::<VECTORS>(n, n * arguments.sweeps_per_value);
+    let unconverged = problem.diagonalize::<VECTORS>(n, n * arguments.iteration.sweeps_per_value);
     if live {
         arguments.status.set((first + lane as u64) as usize, if finite { unconverged as i32 } else { -1 });
     }
     let failed = !finite || unconverged != 0;
 
-    let positions = problem.positions(n, arguments.sort != 0);
+    let positions = problem.positions(n, arguments.iteration.sort != 0);
     let nan = T::from_real(<T as Real>::NAN);
     for i in 0..P {
         if live && (i as u32) < n {

@@ -1,8 +1,9 @@
 //! `steqr_cta_decoupled`: one lane chases one matrix.
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Iteration};
 use crate::{block, lane};
 use cuda_std::prelude::*;
+use device_linalg::layout::Items;
 
 /// Rows of the basis a lane, and how many of them in shared memory, that pay best
 /// (benches/results/steqr_h200_2026-11-30.jsonl): all rows where the chasing lane holds them itself.
@@ -135,20 +136,9 @@ pub unsafe fn steqr_cta_decoupled<
     back_transform: u32,
     sort: u32,
 ) {
-    let arguments = Arguments {
-        d,
-        e,
-        q,
-        status,
-        n,
-        ld,
-        stride,
-        batch,
-        sweeps_per_value,
-        wilkinson,
-        back_transform,
-        sort,
-    };
+    let items = Items { n, ld, stride, batch };
+    let iteration = Iteration { sweeps_per_value, wilkinson, back_transform, sort };
+    let arguments = Arguments { d, e, q, status, items, iteration };
     if P <= 8 {
         lane::solve::<T, P, VECTORS>(arguments);
     } else {

@@ -1,10 +1,11 @@
 //! `steqr_cta_flat`: a cursor in place of the nest, so that the tiles of a warp sweep together.
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Iteration};
 use crate::tile::solve;
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
-use device_linalg::steqr_cta::{Explicit, Flat, ParlettGray};
+use device_linalg::layout::Items;
+use device_linalg::steqr_cta::Flat;
 
 /// Eigenvalues and vectors of real symmetric tridiagonal matrices, n <= `P`.
 ///
@@ -61,23 +62,8 @@ pub unsafe fn steqr_cta_flat<
     sort: u32,
 ) {
     let tile = Tile::native(P as u32);
-    let arguments = Arguments {
-        d,
-        e,
-        q,
-        status,
-        n,
-        ld,
-        stride,
-        batch,
-        sweeps_per_value,
-        wilkinson,
-        back_transform,
-        sort,
-    };
-    if PG {
-        solve::<T, Flat, ParlettGray, P, VECTORS, INTERLEAVED>(tile, arguments);
-    } else {
-        solve::<T, Flat, Explicit, P, VECTORS, INTERLEAVED>(tile, arguments);
-    }
+    let items = Items { n, ld, stride, batch };
+    let iteration = Iteration { sweeps_per_value, wilkinson, back_transform, sort };
+    let arguments = Arguments { d, e, q, status, items, iteration };
+    solve::<T, Flat, P, PG, VECTORS, INTERLEAVED>(tile, arguments);
 }

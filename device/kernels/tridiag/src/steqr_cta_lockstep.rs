@@ -1,10 +1,11 @@
 //! `steqr_cta_lockstep`: the flat form with collectives that name the warp: every phase under a vote, the chase padded.
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Iteration};
 use crate::tile::solve;
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
-use device_linalg::steqr_cta::{Explicit, Flat, ParlettGray};
+use device_linalg::layout::Items;
+use device_linalg::steqr_cta::Flat;
 
 /// Eigenvalues and vectors of real symmetric tridiagonal matrices, n <= `P`.
 ///
@@ -62,23 +63,8 @@ pub unsafe fn steqr_cta_lockstep<
     sort: u32,
 ) {
     let tile = Tile::whole_warp(P as u32);
-    let arguments = Arguments {
-        d,
-        e,
-        q,
-        status,
-        n,
-        ld,
-        stride,
-        batch,
-        sweeps_per_value,
-        wilkinson,
-        back_transform,
-        sort,
-    };
-    if PG {
-        solve::<T, Flat, ParlettGray, P, VECTORS, INTERLEAVED>(tile, arguments);
-    } else {
-        solve::<T, Flat, Explicit, P, VECTORS, INTERLEAVED>(tile, arguments);
-    }
+    let items = Items { n, ld, stride, batch };
+    let iteration = Iteration { sweeps_per_value, wilkinson, back_transform, sort };
+    let arguments = Arguments { d, e, q, status, items, iteration };
+    solve::<T, Flat, P, PG, VECTORS, INTERLEAVED>(tile, arguments);
 }

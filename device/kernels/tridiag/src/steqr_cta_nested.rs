@@ -1,10 +1,11 @@
 //! `steqr_cta_nested`: LAPACK's loops as they are.
 
-use crate::arguments::Arguments;
+use crate::arguments::{Arguments, Iteration};
 use crate::tile::solve;
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
-use device_linalg::steqr_cta::{Explicit, Nested, ParlettGray};
+use device_linalg::layout::Items;
+use device_linalg::steqr_cta::Nested;
 
 /// Eigenvalues and vectors of real symmetric tridiagonal matrices, n <= `P`.
 ///
@@ -64,23 +65,8 @@ pub unsafe fn steqr_cta_nested<
     sort: u32,
 ) {
     let tile = if WHOLE_WARP { Tile::whole_warp(P as u32) } else { Tile::native(P as u32) };
-    let arguments = Arguments {
-        d,
-        e,
-        q,
-        status,
-        n,
-        ld,
-        stride,
-        batch,
-        sweeps_per_value,
-        wilkinson,
-        back_transform,
-        sort,
-    };
-    if PG {
-        solve::<T, Nested, ParlettGray, P, VECTORS, INTERLEAVED>(tile, arguments);
-    } else {
-        solve::<T, Nested, Explicit, P, VECTORS, INTERLEAVED>(tile, arguments);
-    }
+    let items = Items { n, ld, stride, batch };
+    let iteration = Iteration { sweeps_per_value, wilkinson, back_transform, sort };
+    let arguments = Arguments { d, e, q, status, items, iteration };
+    solve::<T, Nested, P, PG, VECTORS, INTERLEAVED>(tile, arguments);
 }

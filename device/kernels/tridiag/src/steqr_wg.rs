@@ -1,9 +1,12 @@
 //! `steqr_wg`: a block of threads a matrix, any order that shared memory takes.
 
-use crate::arguments::{Arguments, kronecker};
+use crate::arguments::{Arguments, Iteration, kronecker};
 use crate::front::Row;
-use crate::train::Track;
+use crate::train::{Chasing, Track};
 use cuda_std::prelude::*;
+use device_linalg::layout::Items;
+use device_linalg::output::is_turned;
+use device_linalg::train::Chaser as _;
 
 pub use crate::train::shared_bytes;
 
@@ -55,20 +58,9 @@ pub unsafe fn steqr_wg<T: Real, const VECTORS: bool>(
     back_transform: u32,
     sort: u32,
 ) {
-    let arguments = Arguments {
-        d,
-        e,
-        q,
-        status,
-        n,
-        ld,
-        stride,
-        batch,
-        sweeps_per_value,
-        wilkinson,
-        back_transform,
-        sort,
-    };
+    let items = Items { n, ld, stride, batch };
+    let iteration = Iteration { sweeps_per_value, wilkinson, back_transform, sort };
+    let arguments = Arguments { d, e, q, status, items, iteration };
     let item = thread::block_idx_x() as u64;
     let track = Track::<T>::new(n, VECTORS);
     let Some(start) = load(&arguments, item, track) else {
@@ -81,11 +73,11 @@ pub unsafe fn steqr_wg<T: Real, const VECTORS: bool>(
     }
     thread::sync_threads();
     if thread::thread_idx_x() < 32 {
-        track.lead::<VECTORS>(n * sweeps_per_value);
+        Chasing::<T, VECTORS>(track).lead(n * sweeps_per_value);
     } else if VECTORS {
         follow(track, basis);
     }
-    let unconverged = track.unconverged();
+    let unconverged = track.spans.unconverged();
     if unconverged != 0 {
         fail::<T, VECTORS>(&arguments, item, unconverged as i32);
         return;
@@ -95,10 +87,10 @@ pub unsafe fn steqr_wg<T: Real, const VECTORS: bool>(
     let mut j = thread::thread_idx_x();
     while j < n {
         let column = if start.reversed { n - 1 - j } else { j };
-        let place = if sort != 0 { position(track.d, n, j) } else { column };
+        let place = if sort != 0 { position(track.band.d, n, j) } else { column };
         track.source.set(place, column);
         // Two steps: the product of both powers of two may be past the largest number.
-        values.set(place as usize, track.d.get(j) * T::HIGH_NORM.recip() * start.descale);
+        values.set(place as usize, track.band.d.get(j) * T::HIGH_NORM.recip() * start.descale);
         j += thread::block_dim_x();
     }
     if thread::thread_idx_x() == 0 {
@@ -131,7 +123,7 @@ struct Start<T> {
 /// not finite. A barrier must follow.
 #[inline(always)]
 fn load<T: Real>(arguments: &Arguments<T>, item: u64, track: Track<T>) -> Option<Start<T>> {
-    let n = arguments.n;
+    let n = arguments.items.n;
     let d = arguments.diagonal(item);
     let coupling = |i: u32| if i + 1 < n { arguments.coupling(item, i) } else { T::ZERO };
     let (mut largest, mut finite) = (T::ZERO, true);
@@ -153,10 +145,10 @@ fn load<T: Real>(arguments: &Arguments<T>, item: u64, track: Track<T>) -> Option
     let mut i = thread::thread_idx_x();
     while i < n {
         let row = if reversed { n - 1 - i } else { i };
-        track.d.set(i, d.get(row as usize) * scale * T::HIGH_NORM);
+        track.band.d.set(i, d.get(row as usize) * scale * T::HIGH_NORM);
         if i + 1 < n {
             let below = if reversed { n - 2 - i } else { i };
-            track.e.set(i, coupling(below) * scale * T::HIGH_NORM);
+            track.band.e.set(i, coupling(below) * scale * T::HIGH_NORM);
         }
         i += thread::block_dim_x();
     }
@@ -226,18 +218,7 @@ fn fix_signs<T: Real>(basis: Row<T>) {
     let mut column = thread::thread_idx_x() / 32;
     while column < basis.n {
         let elements = basis.first.at(column as usize * basis.ld as usize);
-        let (mut largest, mut row) = (T::ZERO, u32::MAX);
-        let mut i = tile.rank();
-        while i < basis.n {
-            let x = elements.get(i as usize);
-            let better = x.abs() > largest.abs();
-            largest = if better { x } else { largest };
-            row = if better { i } else { row };
-            i += 32;
-        }
-        let most = tile.reduce(largest.abs(), |a, b| a.max(b));
-        let first = tile.reduce(if largest.abs() == most { row } else { u32::MAX }, |a, b| a.min(b));
-        if tile.any(row == first && largest < T::ZERO) {
+        if is_turned(tile, elements, basis.n, true) {
             let mut i = tile.rank();
             while i < basis.n {
                 elements.set(i as usize, -elements.get(i as usize));
@@ -255,11 +236,11 @@ fn fail<T: Real, const VECTORS: bool>(arguments: &Arguments<T>, item: u64, code:
     thread::sync_threads();
     let (values, basis) = (arguments.diagonal(item), arguments.basis(item));
     let mut row = thread::thread_idx_x();
-    while row < arguments.n {
+    while row < arguments.items.n {
         values.set(row as usize, T::NAN);
         if VECTORS {
-            for column in 0..arguments.n {
-                basis.set(column as usize * arguments.ld as usize + row as usize, T::NAN);
+            for column in 0..arguments.items.n {
+                basis.set(column as usize * arguments.items.ld as usize + row as usize, T::NAN);
             }
         }
         row += thread::block_dim_x();
