@@ -8,6 +8,7 @@
 //! | [`rows`] | lanes that hold several rows |
 //! | [`steqr_cta`] | implicit QL by the lanes of a tile |
 //! | [`sturm`] | eigenvalues of tridiagonal matrices by bisection |
+//! | [`fold`] | sums over the lanes of a warp, several at a time |
 //! | [`fragments`] | a warp's product on the tensor cores, as sums of its lanes |
 //! | [`jacobi`] | cyclic Jacobi in the registers of a thread |
 //! | [`jacobi_tile`] | cyclic Jacobi by the lanes of a tile |
@@ -16,6 +17,7 @@
 #![allow(clippy::needless_range_loop)]
 #![cfg_attr(target_os = "cuda", no_std)]
 
+pub mod fold;
 pub mod fragments;
 pub mod givens;
 pub mod jacobi;

@@ -40,5 +40,5 @@ pub(crate) const BLOCKED: &[Param] = &[
     // the other blocks of a multiprocessor have their share.
     Param::Named { name: "staged", min: 0, max: 32 },
     // Most columns that are reduced in registers at the end: 0, 64 or 128.
-    Param::Named { name: "tail", min: 0, max: 128 },
+    Param::Named { name: "tail", min: 0, max: 320 },
 ];

@@ -1,0 +1,248 @@
+//! A column of the reduction, between two barriers.
+
+use crate::product::Vectors;
+use crate::triangle::{Item, Triangle};
+use cuda_std::prelude::*;
+use device_linalg::fold::choose;
+use device_linalg::reduce::needs_reflector;
+use device_linalg::reflector::Scalars;
+
+/// Where the results of an item go: `n` elements of `d`, one less of `e` and `tau`; the reflectors into the matrix.
+#[derive(Clone, Copy)]
+pub(crate) struct Results<T: Scalar> {
+    pub item: Item<T>,
+    pub d: GlobalMut<T::Real>,
+    pub e: GlobalMut<T::Real>,
+    pub tau: GlobalMut<T>,
+}
+
+/// What makes `w` and `v` of a step.
+#[derive(Clone, Copy)]
+struct Factors<T: Scalar> {
+    /// The reflector's.
+    tau: T,
+    /// `v` is so many times `x` below the pivot.
+    inverse: T,
+    /// `tau inverse`.
+    of_product: T,
+    /// `- |tau|^2 v^H A v / 2`.
+    of_v: T::Real,
+}
+
+impl<T: Scalar> Factors<T> {
+    /// `w = tau (A e + inverse A x) - (|tau|^2 / 2) (v^H A v) v`, for an element of the column `A e`, of the product and of `v`.
+    #[inline(always)]
+    fn w(&self, column: T, product: T, v: T) -> T {
+        v.scale_add(self.of_v, self.of_product.mul_add(product, self.tau.mul(column)))
+    }
+}
+
+impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
+    Triangle<T, ROWS, COLUMNS, SHARED>
+{
+    /// Reduces the matrix, which has been loaded.
+    #[inline(always)]
+    pub fn reduce(mut self, results: Results<T>) {
+        let start = Self::PADDED - results.item.n;
+        let zero = [T::ZERO; ROWS];
+        let mut vectors = Vectors { v: zero, w: zero, x: zero };
+        self.publish_first(start);
+        thread::sync_threads();
+        let identity =
+            Factors { tau: T::ZERO, inverse: T::ZERO, of_product: T::ZERO, of_v: <T::Real as Real>::ZERO };
+        // The column before the first has no reflector, and its product counts for nothing.
+        let buffer = self.memory.column.at(start % 2 * Self::PADDED);
+        let diagonal = buffer.get(start);
+        self.rows(start, false, &mut vectors, &identity, T::ZERO);
+        if thread::thread_idx_x() == 0 {
+            results.d.set(0, diagonal.re());
+        }
+        let mut k = start;
+        while k + 1 < Self::PADDED {
+            self.tile.sync();
+            let product = self.update_and_multiply(k + 1, &vectors);
+            self.share(k, &vectors, &product);
+            thread::sync_threads();
+            self.finish(k, start, &mut vectors, results);
+            k += 1;
+        }
+    }
+
+    /// Leaves column `start` as it was loaded for all warps.
+    #[inline(always)]
+    fn publish_first(&self, start: u32) {
+        macro_rules! blocks {
+            ($($b:literal)*) => { $(
+                if $b < ROWS {
+                    for q in 0..Self::GROUPS {
+                        let c = start.wrapping_sub(self.first_column($b, q));
+                        if c < Self::GROUP as u32 {
+                            self.publish::<$b>(q, c, start);
+                        }
+                    }
+                }
+            )* };
+        }
+        blocks!(0 1 2 3 4 5 6 7 8 9);
+    }
+
+    /// Whether rows of the first half are looked at when column `column` is the next.
+    #[inline(always)]
+    fn has_first_half(column: u32) -> bool {
+        column / 32 < ROWS as u32 / 2
+    }
+
+    /// Leaves this warp's part of the product for the others, and of `x^H A x`; and the square of `x`.
+    #[inline(always)]
+    fn share(&self, k: u32, vectors: &Vectors<T, ROWS>, product: &[T; ROWS]) {
+        let (mut form, mut square) = (<T::Real as Real>::ZERO, <T::Real as Real>::ZERO);
+        let parts = self.parts(k).at(self.warp * Self::PADDED);
+        for r in 0..ROWS {
+            let x = vectors.x[r];
+            form = x.re().mul_add(product[r].re(), form);
+            if T::COMPLEX {
+                form = x.im().mul_add(product[r].im(), form);
+            }
+            square = x.abs_sq_add(square);
+            if r >= ROWS / 2 || Self::has_first_half(k + 1) {
+                parts.set(32 * r as u32 + self.tile.rank(), product[r]);
+            }
+        }
+        // Lanes of the upper half add up the squares, the others the form.
+        let tile = self.tile;
+        let upper = tile.rank() & 16 != 0;
+        let given = tile.shuffle_xor(if upper { form } else { square }, 16);
+        let mut sum = if upper { square } else { form } + given;
+        let mut step = 8;
+        while step > 0 {
+            sum += tile.shuffle_xor(sum, step);
+            step /= 2;
+        }
+        if tile.rank() % 16 == 0 {
+            self.sums(k).set(2 * self.warp + tile.rank() / 16, sum);
+        }
+    }
+
+    #[inline(always)]
+    fn parts(&self, k: u32) -> Shared<T> {
+        self.memory.parts.at(k % 2 * Self::WARPS as u32 * Self::PADDED)
+    }
+
+    #[inline(always)]
+    fn sums(&self, k: u32) -> Shared<T::Real> {
+        self.memory.sums.at(k % 2 * 2 * Self::WARPS as u32)
+    }
+
+    /// Element `row` of the product.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    fn product(&self, k: u32, row: u32) -> T {
+        let parts = self.parts(k);
+        let mut sums = [T::ZERO; 4];
+        for s in 0..4 {
+            sums[s] = parts.get(s as u32 * Self::PADDED + row);
+        }
+        for warp in 4..Self::WARPS {
+            sums[warp % 4] += parts.get(warp as u32 * Self::PADDED + row);
+        }
+        (sums[0] + sums[1]) + (sums[2] + sums[3])
+    }
+
+    /// The reflector of column `k`, from what all warps left; the vectors of its update, and the next column.
+    #[inline(always)]
+    fn finish(&mut self, k: u32, start: u32, vectors: &mut Vectors<T, ROWS>, results: Results<T>) {
+        let memory = self.memory;
+        let (mut form, mut square) = (<T::Real as Real>::ZERO, <T::Real as Real>::ZERO);
+        for pair in 0..Self::WARPS / 2 {
+            let [first, of_x, second, _] = self.sums(k).get_array::<4>(4 * pair as u32);
+            form += first + second;
+            // Every warp has the same.
+            square = of_x;
+        }
+        let alpha = memory.pivot.get(k % 2);
+        let scalars = if needs_reflector::<T>(k, Self::PADDED) {
+            Scalars::new(alpha, square)
+        } else {
+            Scalars::identity(alpha)
+        };
+        // Row k + 1, for all threads: v is 1 there.
+        let column = memory.column.at((k + 1) % 2 * Self::PADDED).get(k + 1);
+        let product = self.product(k, k + 1);
+        let (tau, inverse) = (scalars.tau, scalars.component(T::ONE));
+        // v^H A v: v is a multiple of x and a unit vector.
+        let zero = <T::Real as Real>::ZERO;
+        let mixed = inverse.mul(product).re();
+        let form = inverse.abs_sq_add(zero).mul_add(form, mixed + mixed) + column.re();
+        let of_v = -(<T::Real as Real>::HALF * tau.abs_sq_add(zero)) * form;
+        let factors = Factors { tau, inverse, of_product: tau.mul(inverse), of_v };
+        let w = factors.w(column, product, T::ONE);
+        self.rows(k + 1, true, vectors, &factors, w.conj());
+        if self.warp == k % Self::WARPS as u32 {
+            let (at, matrix) = (k - start, results.item.column(k - start));
+            for r in 0..ROWS {
+                let row = 32 * r as u32 + self.tile.rank();
+                if row > k {
+                    matrix.set((row - start) as usize, vectors.v[r]);
+                }
+            }
+            if self.tile.rank() == 0 {
+                results.d.set(at as usize + 1, ((-T::ONE).mul_add(w.conj(), column) - w).re());
+                results.e.set(at as usize, scalars.beta);
+                results.tau.set(at as usize, tau);
+            }
+        }
+    }
+
+    /// The vectors of the update by the reflector of the column before `column`, whose product is in shared memory if there
+    /// `is_product`, and column `column` with it; `w` is the conjugate of `w` in that row.
+    #[inline(always)]
+    fn rows(
+        &mut self,
+        column: u32,
+        is_product: bool,
+        vectors: &mut Vectors<T, ROWS>,
+        factors: &Factors<T>,
+        w: T,
+    ) {
+        if Self::has_first_half(column) {
+            self.half(true, (column, is_product), vectors, factors, w);
+        }
+        self.half(false, (column, is_product), vectors, factors, w);
+    }
+
+    /// The rows of a half of the tiles.
+    #[inline(always)]
+    fn half(
+        &mut self,
+        is_first: bool,
+        (column, is_product): (u32, bool),
+        vectors: &mut Vectors<T, ROWS>,
+        factors: &Factors<T>,
+        w: T,
+    ) {
+        let memory = self.memory;
+        let elements = memory.column.at(column % 2 * Self::PADDED);
+        let (from, to) = if is_first { (0, ROWS / 2) } else { (ROWS / 2, ROWS) };
+        // One warp leaves the pivot.
+        let pivot = if self.warp == 0 { column + 1 } else { u32::MAX };
+        for r in from..to {
+            let row = 32 * r as u32 + self.tile.rank();
+            let element = elements.get(row);
+            let product = if is_product { self.product(column.wrapping_sub(1), row) } else { T::ZERO };
+            let v = choose(row == column && is_product, T::ONE, factors.inverse.mul(vectors.x[r]));
+            let below = choose(row >= column, factors.w(element, product, v), T::ZERO);
+            let x = (-v).mul_add(w, element) - below;
+            vectors.v[r] = v;
+            vectors.w[r] = below;
+            vectors.x[r] = choose(row > column + 1, x, T::ZERO);
+            if row == pivot {
+                memory.pivot.set(column % 2, x);
+            }
+            if self.is_own() {
+                memory.own.set(row, v);
+                memory.own.set(Self::PADDED + row, below);
+                memory.own.set(2 * Self::PADDED + row, vectors.x[r]);
+            }
+        }
+    }
+}
