@@ -49,7 +49,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         if first + (Self::GROUP as u32) <= from {
             return;
         }
-        let (v, w, x) = (self.own(0, first), self.own(1, first), self.own(2, first));
+        let (v, w, x) = (self.own::<B>(0, q), self.own::<B>(1, q), self.own::<B>(2, q));
         // What the columns give to the elements of the product that are theirs.
         let mut sums = [T::ZERO; 4];
         for r in B..ROWS {
@@ -90,31 +90,32 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
     /// Leaves column `c` of a group for all warps, in buffer `column % 2`; zero in rows above, as far as they are looked at.
     #[inline(always)]
     pub fn publish<const B: usize>(&self, q: usize, c: u32, column: u32) {
-        let buffer = self.memory.column.at(column % 2 * Self::PADDED);
+        let buffer = self.memory.column.at(column % 2 * Self::PADDED + self.tile.rank());
         for r in 0..ROWS {
-            let row = 32 * r as u32 + self.tile.rank();
             if r >= B {
                 let a = self.get(r, B, q);
                 let mut x = a[0];
                 for other in 1..Self::GROUP {
                     x = choose(c == other as u32, a[other], x);
                 }
-                buffer.set(row, x);
+                buffer.set(32 * r as u32, x);
             } else if B < ROWS / 2 || r >= ROWS / 2 {
-                buffer.set(row, T::ZERO);
+                buffer.set(32 * r as u32, T::ZERO);
             }
         }
     }
 
-    /// A group's elements of vector `which`.
+    /// Group `q`'s elements of vector `which`.
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    fn own(&self, which: u32, first: u32) -> [T; 4] {
-        let at = which * Self::PADDED + first;
+    fn own<const B: usize>(&self, which: u32, q: usize) -> [T; 4] {
+        // What depends on the warp is one base for all groups.
+        let own = self.memory.own.at(Self::GROUP as u32 * self.warp);
+        let at = which * Self::PADDED + (32 * B + Self::GROUP * Self::WARPS * q) as u32;
         if Self::GROUP == 4 {
-            self.memory.own.get_array::<4>(at)
+            own.get_array::<4>(at)
         } else {
-            let [a, b] = self.memory.own.get_array::<2>(at);
+            let [a, b] = own.get_array::<2>(at);
             [a, b, T::ZERO, T::ZERO]
         }
     }

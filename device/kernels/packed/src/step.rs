@@ -96,7 +96,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
     #[inline(always)]
     fn share(&self, k: u32, vectors: &Vectors<T, ROWS>, product: &[T; ROWS]) {
         let (mut form, mut square) = (<T::Real as Real>::ZERO, <T::Real as Real>::ZERO);
-        let parts = self.parts(k).at(self.warp * Self::PADDED);
+        let parts = self.parts(k).at(self.warp * Self::PADDED + self.tile.rank());
         for r in 0..ROWS {
             let x = vectors.x[r];
             form = x.re().mul_add(product[r].re(), form);
@@ -105,7 +105,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
             }
             square = x.abs_sq_add(square);
             if r >= ROWS / 2 || Self::has_first_half(k + 1) {
-                parts.set(32 * r as u32 + self.tile.rank(), product[r]);
+                parts.set(32 * r as u32, product[r]);
             }
         }
         // Lanes of the upper half add up the squares, the others the form.
@@ -133,17 +133,16 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         self.memory.sums.at(k % 2 * 2 * Self::WARPS as u32)
     }
 
-    /// Element `row` of the product.
+    /// Element `at` of the product, of which `parts` are the first warp's.
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    fn product(&self, k: u32, row: u32) -> T {
-        let parts = self.parts(k);
+    fn product(parts: Shared<T>, at: u32) -> T {
         let mut sums = [T::ZERO; 4];
         for s in 0..4 {
-            sums[s] = parts.get(s as u32 * Self::PADDED + row);
+            sums[s] = parts.get(s as u32 * Self::PADDED + at);
         }
         for warp in 4..Self::WARPS {
-            sums[warp % 4] += parts.get(warp as u32 * Self::PADDED + row);
+            sums[warp % 4] += parts.get(warp as u32 * Self::PADDED + at);
         }
         (sums[0] + sums[1]) + (sums[2] + sums[3])
     }
@@ -167,7 +166,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         };
         // Row k + 1, for all threads: v is 1 there.
         let column = memory.column.at((k + 1) % 2 * Self::PADDED).get(k + 1);
-        let product = self.product(k, k + 1);
+        let product = Self::product(self.parts(k).at(k + 1), 0);
         let (tau, inverse) = (scalars.tau, scalars.component(T::ONE));
         // v^H A v: v is a multiple of x and a unit vector.
         let zero = <T::Real as Real>::ZERO;
@@ -179,10 +178,10 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         self.rows(k + 1, true, vectors, &factors, w.conj());
         if self.warp == k % Self::WARPS as u32 {
             let (at, matrix) = (k - start, results.item.column(k - start));
+            let first = (self.tile.rank() as usize).wrapping_sub(start as usize);
             for r in 0..ROWS {
-                let row = 32 * r as u32 + self.tile.rank();
-                if row > k {
-                    matrix.set((row - start) as usize, vectors.v[r]);
+                if self.row_from(r, k + 1) {
+                    matrix.set(first.wrapping_add(32 * r), vectors.v[r]);
                 }
             }
             if self.tile.rank() == 0 {
@@ -220,29 +219,37 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         factors: &Factors<T>,
         w: T,
     ) {
-        let memory = self.memory;
-        let elements = memory.column.at(column % 2 * Self::PADDED);
+        let (memory, rank) = (self.memory, self.tile.rank());
+        let elements = memory.column.at(column % 2 * Self::PADDED + rank);
+        let parts = self.parts(column.wrapping_sub(1)).at(rank);
+        let own = memory.own.at(rank);
         let (from, to) = if is_first { (0, ROWS / 2) } else { (ROWS / 2, ROWS) };
-        // One warp leaves the pivot.
-        let pivot = if self.warp == 0 { column + 1 } else { u32::MAX };
         for r in from..to {
-            let row = 32 * r as u32 + self.tile.rank();
-            let element = elements.get(row);
-            let product = if is_product { self.product(column.wrapping_sub(1), row) } else { T::ZERO };
-            let v = choose(row == column && is_product, T::ONE, factors.inverse.mul(vectors.x[r]));
-            let below = choose(row >= column, factors.w(element, product, v), T::ZERO);
+            let at = 32 * r as u32;
+            let element = elements.get(at);
+            let product = if is_product { Self::product(parts, at) } else { T::ZERO };
+            let is_pivot = self.tile.rank() == column.wrapping_sub(at);
+            let v = choose(is_pivot && is_product, T::ONE, factors.inverse.mul(vectors.x[r]));
+            let below = choose(self.row_from(r, column), factors.w(element, product, v), T::ZERO);
             let x = (-v).mul_add(w, element) - below;
             vectors.v[r] = v;
             vectors.w[r] = below;
-            vectors.x[r] = choose(row > column + 1, x, T::ZERO);
-            if row == pivot {
+            vectors.x[r] = choose(self.row_from(r, column + 2), x, T::ZERO);
+            // One warp leaves the pivot.
+            if self.warp == 0 && rank == (column + 1).wrapping_sub(at) {
                 memory.pivot.set(column % 2, x);
             }
             if self.is_own() {
-                memory.own.set(row, v);
-                memory.own.set(Self::PADDED + row, below);
-                memory.own.set(2 * Self::PADDED + row, vectors.x[r]);
+                own.set(at, v);
+                own.set(Self::PADDED + at, below);
+                own.set(2 * Self::PADDED + at, vectors.x[r]);
             }
         }
+    }
+
+    /// Whether row `r` of this lane is `row` or below; without a register for each `r`.
+    #[inline(always)]
+    fn row_from(&self, r: usize, row: u32) -> bool {
+        self.tile.rank() as i32 >= row as i32 - 32 * r as i32
     }
 }

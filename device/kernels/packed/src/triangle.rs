@@ -17,6 +17,7 @@ pub(crate) struct Memory<T: Scalar> {
     pub own: Shared<T>,
     pub pivot: Shared<T>,
     pub sums: Shared<T::Real>,
+    /// From this thread's first word on.
     tiles: Shared<T>,
 }
 
@@ -73,15 +74,14 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
                 own: dynamic_shared_mem(at.own, 3 * order),
                 pivot: dynamic_shared_mem(at.pivot, 2),
                 sums: dynamic_shared_mem(at.sums, 4 * Self::WARPS),
-                tiles: dynamic_shared_mem(at.tiles, tiles(ROWS, SHARED) * 1024),
+                tiles: dynamic_shared_mem(at.tiles, tiles(ROWS, SHARED) * 1024)
+                    .at(T::LANES as u32 * thread::thread_idx_x()),
             }
         };
-        Triangle {
-            slots: [[[T::ZERO; COLUMNS]; ROWS]; ROWS],
-            memory,
-            tile: Tile::native(32),
-            warp: warp::warp_id(),
-        }
+        let tile = Tile::native(32);
+        // From one lane, so that the compiler knows that branches on it are a warp's: what lies in them is scheduled as one.
+        let warp = tile.shuffle_idx(warp::warp_id(), 0);
+        Triangle { slots: [[[T::ZERO; COLUMNS]; ROWS]; ROWS], memory, tile, warp }
     }
 
     /// First column of group `q` of this warp in column `b` of tiles. All warps come to the end of such a column together,
@@ -97,13 +97,14 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         self.tile.rank() / Self::GROUP as u32 % Self::WARPS as u32 == self.warp
     }
 
-    /// The place of word `word` of 16 bytes of group `q` in tile (`r`, `b`): consecutive threads in consecutive words.
+    /// The place of word `word` of 16 bytes of group `q` in tile (`r`, `b`), from this thread's first on: consecutive threads
+    /// have consecutive words.
     #[inline(always)]
     fn place(r: usize, b: usize, q: usize, word: usize) -> u32 {
         let words = COLUMNS / T::LANES;
         let tile = tiles(ROWS, b) + r - b;
         let index = tile * words + q * (Self::GROUP / T::LANES) + word;
-        (T::LANES * (index * threads(COLUMNS))) as u32 + T::LANES as u32 * thread::thread_idx_x()
+        (T::LANES * (index * threads(COLUMNS))) as u32
     }
 
     /// This lane's elements of group `q` in tile (`r`, `b`).
