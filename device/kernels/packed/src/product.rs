@@ -2,6 +2,7 @@
 
 use crate::triangle::Triangle;
 use cuda_std::prelude::*;
+use cuda_std::vector::Vectors as Wide;
 use device_linalg::fold::{choose, fold};
 
 /// The vectors of a step, at this lane's rows.
@@ -15,19 +16,44 @@ pub(crate) struct Vectors<T, const ROWS: usize> {
     pub x: [T; ROWS],
 }
 
+/// What a warp's part of the product is made of.
+#[derive(Clone, Copy)]
+pub(crate) struct Product<T, const ROWS: usize> {
+    /// What the columns give to this lane's rows.
+    pub rows: [T; ROWS],
+    /// What the rows give to a column of each [unit](Triangle::UNIT), which is this lane's.
+    pub columns: [T; 5],
+}
+
 impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
     Triangle<T, ROWS, COLUMNS, SHARED>
 {
+    /// Groups whose sums over the rows are added up together.
+    const UNIT: usize = 4 / Self::WORDS;
+    /// Words of 16 bytes in a row of a group.
+    const WORDS: usize = Self::GROUP / T::LANES;
+    /// Groups of a warp with elements below the tiles on the diagonal.
+    const SUMMED: usize = (ROWS - 1) * Self::GROUPS;
+    /// Units of a warp.
+    pub const UNITS: usize = Self::SUMMED.div_ceil(Self::UNIT);
+
     /// `A -= v w^H + w v^H`, and this warp's part of `A x`, in the columns from `from` on; column `from` as it is after that is left
     /// for all warps in buffer `from % 2`.
     #[inline(always)]
-    pub fn update_and_multiply(&mut self, from: u32, vectors: &Vectors<T, ROWS>) -> [T; ROWS] {
-        let mut product = [T::ZERO; ROWS];
+    pub fn update_and_multiply(&mut self, from: u32, vectors: &Vectors<T, ROWS>) -> Product<T, ROWS> {
+        let mut product = Product { rows: [T::ZERO; ROWS], columns: [T::ZERO; 5] };
         macro_rules! blocks {
             ($($b:literal)*) => { $(
                 if $b < ROWS {
                     for q in 0..Self::GROUPS {
-                        self.group::<$b>(q, from, vectors, &mut product);
+                        self.group::<$b>(q, from, vectors, &mut product.rows);
+                        let group = $b * Self::GROUPS + q;
+                        if group < Self::SUMMED
+                            && (group % Self::UNIT + 1 == Self::UNIT || group + 1 == Self::SUMMED)
+                        {
+                            let unit = group / Self::UNIT;
+                            product.columns[unit] = self.add_rows(from, group);
+                        }
                     }
                 }
             )* };
@@ -36,7 +62,8 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         product
     }
 
-    /// Group `q` of the column `B` of tiles. An element below its tile on the diagonal counts on both sides.
+    /// Group `q` of the column `B` of tiles. An element below its tile on the diagonal counts on both sides: what it gives to
+    /// the column is left in shared memory, by lane.
     #[inline(always)]
     fn group<const B: usize>(
         &mut self,
@@ -50,7 +77,6 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
             return;
         }
         let (v, w, x) = (self.own::<B>(0, q), self.own::<B>(1, q), self.own::<B>(2, q));
-        // What the columns give to the elements of the product that are theirs.
         let mut sums = [T::ZERO; 4];
         for r in B..ROWS {
             let mut a = self.get(r, B, q);
@@ -64,27 +90,84 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
             }
             self.set(r, B, q, a);
         }
-        if B + 1 < ROWS {
-            if Self::GROUP == 4 {
-                fold::<T, 2, 4>(self.tile, &mut sums);
+        let group = B * Self::GROUPS + q;
+        if group < Self::SUMMED {
+            let to = self.turned();
+            for word in 0..Self::WORDS {
+                let mut vector = <T as Wide>::splat(T::ZERO);
+                for lane in 0..T::LANES {
+                    vector.as_mut()[lane] = sums[word * T::LANES + lane];
+                }
+                let stream = group % Self::UNIT * Self::WORDS + word;
+                to.set_vector((32 * stream * T::LANES) as u32, vector);
             }
-            fold::<T, 1, 4>(self.tile, &mut sums);
-            let mut total = sums[0];
-            if Self::GROUP == 2 {
-                total += self.tile.shuffle_xor(total, 2);
-            }
-            total += self.tile.shuffle_xor(total, 4);
-            total += self.tile.shuffle_xor(total, 8);
-            total += self.tile.shuffle_xor(total, 16);
-            // Lanes have the column that is their rank modulo a group, so the one whose row it is has it too.
-            let is_here = self.tile.rank() / Self::GROUP as u32 == first % 32 / Self::GROUP as u32;
-            let sum = product[B] + total;
-            product[B] = choose(is_here, sum, product[B]);
         }
         let c = from.wrapping_sub(first);
         if c < Self::GROUP as u32 {
             self.publish::<B>(q, c, from);
         }
+    }
+
+    /// This lane's words of what [`add_rows`](Self::add_rows) adds up.
+    #[inline(always)]
+    fn turned(&self) -> Shared<T> {
+        self.memory.turned.at(T::LANES as u32 * (128 * self.warp + self.tile.rank()))
+    }
+
+    /// Zeros them.
+    #[inline(always)]
+    pub fn clear(&self) {
+        for stream in 0..4 {
+            self.turned().set_vector((32 * stream * T::LANES) as u32, <T as Wide>::splat(T::ZERO));
+        }
+    }
+
+    /// The sum over the lanes of what `group` and the others of its unit left, for a column of this lane; nothing where the group
+    /// has no columns from `from` on.
+    ///
+    /// Eight lanes have a word of a row in common, of which each takes every eighth row; that is less than an exchange
+    /// group by group, and does not hold up the next group.
+    #[inline(always)]
+    fn add_rows(&self, from: u32, group: usize) -> T {
+        if self.first_column(group / Self::GROUPS, group % Self::GROUPS) + (Self::GROUP as u32) <= from {
+            return T::ZERO;
+        }
+        let (tile, rank) = (self.tile, self.tile.rank());
+        tile.sync();
+        let from = self.memory.turned.at(T::LANES as u32 * (128 * self.warp + rank / 8 * 32 + rank % 8));
+        let mut sums = [T::ZERO; 4];
+        for step in 0..4 {
+            let vector = from.get_vector((8 * step * T::LANES) as u32);
+            for lane in 0..T::LANES {
+                sums[lane] += vector.as_ref()[lane];
+            }
+        }
+        tile.sync();
+        if T::LANES == 4 {
+            fold::<T, 2, 4>(tile, &mut sums);
+        }
+        if T::LANES >= 2 {
+            fold::<T, 1, 4>(tile, &mut sums);
+        }
+        let mut total = sums[0];
+        if T::LANES == 1 {
+            total += tile.shuffle_xor(total, 1);
+        }
+        if T::LANES <= 2 {
+            total += tile.shuffle_xor(total, 2);
+        }
+        total + tile.shuffle_xor(total, 4)
+    }
+
+    /// The column of this lane in a unit, if it has one among those from `from` on, and no other lane has it.
+    #[inline(always)]
+    pub fn unit_column(&self, unit: usize, from: u32) -> Option<u32> {
+        let (stream, part) = (self.tile.rank() / 8, self.tile.rank() % 8);
+        let group = (Self::UNIT * unit) as u32 + stream / Self::WORDS as u32;
+        let first = Self::GROUP as u32 * (Self::WARPS as u32 * group + self.warp);
+        let column = first + T::LANES as u32 * (stream % Self::WORDS as u32) + part;
+        let is_there = part < T::LANES as u32 && group < Self::SUMMED as u32;
+        if is_there && column >= from { Some(column) } else { None }
     }
 
     /// Leaves column `c` of a group for all warps, in buffer `column % 2`; zero in rows above, as far as they are looked at.

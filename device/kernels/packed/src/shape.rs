@@ -29,8 +29,8 @@ pub const fn forms(bytes: usize) -> &'static [Form] {
 }
 
 /// Columns that are taken together: what shares a load of the vectors, and a sum over the lanes.
-pub const fn group(bytes: usize) -> usize {
-    if bytes == 16 { 2 } else { 4 }
+pub const fn group(real_bytes: usize) -> usize {
+    if real_bytes == 8 { 2 } else { 4 }
 }
 
 /// Largest order.
@@ -66,6 +66,8 @@ pub struct Offsets {
     pub pivot: usize,
     /// Two buffers of two real sums a warp.
     pub sums: usize,
+    /// Four words of 16 bytes a thread: what rows give to columns.
+    pub turned: usize,
     /// The tiles that are not in registers.
     pub tiles: usize,
     /// Bytes in all.
@@ -81,8 +83,9 @@ impl Offsets {
         let own = column + 2 * padded * bytes;
         let pivot = own + 3 * padded * bytes;
         let sums = (pivot + 2 * bytes).next_multiple_of(16);
-        let tiles_at = (sums + 4 * warps * real_bytes).next_multiple_of(16);
+        let turned = (sums + 4 * warps * real_bytes).next_multiple_of(16);
+        let tiles_at = turned + 2048 * warps;
         let end = tiles_at + tiles(form.rows, form.in_shared) * 1024 * bytes;
-        Offsets { parts, column, own, pivot, sums, tiles: tiles_at, end }
+        Offsets { parts, column, own, pivot, sums, turned, tiles: tiles_at, end }
     }
 }

@@ -1,6 +1,6 @@
 //! A column of the reduction, between two barriers.
 
-use crate::product::Vectors;
+use crate::product::{Product, Vectors};
 use crate::triangle::{Item, Triangle};
 use cuda_std::prelude::*;
 use device_linalg::fold::choose;
@@ -47,6 +47,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         let zero = [T::ZERO; ROWS];
         let mut vectors = Vectors { v: zero, w: zero, x: zero };
         self.publish_first(start);
+        self.clear();
         thread::sync_threads();
         let identity =
             Factors { tau: T::ZERO, inverse: T::ZERO, of_product: T::ZERO, of_v: <T::Real as Real>::ZERO };
@@ -94,18 +95,24 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
 
     /// Leaves this warp's part of the product for the others, and of `x^H A x`; and the square of `x`.
     #[inline(always)]
-    fn share(&self, k: u32, vectors: &Vectors<T, ROWS>, product: &[T; ROWS]) {
+    fn share(&self, k: u32, vectors: &Vectors<T, ROWS>, product: &Product<T, ROWS>) {
         let (mut form, mut square) = (<T::Real as Real>::ZERO, <T::Real as Real>::ZERO);
-        let parts = self.parts(k).at(self.warp * Self::PADDED + self.tile.rank());
+        let parts = self.parts(k).at(self.warp * Self::PADDED);
+        let own = parts.at(self.tile.rank());
         for r in 0..ROWS {
             let x = vectors.x[r];
-            form = x.re().mul_add(product[r].re(), form);
-            if T::COMPLEX {
-                form = x.im().mul_add(product[r].im(), form);
-            }
+            form = real_product_add(x, product.rows[r], form);
             square = x.abs_sq_add(square);
             if r >= ROWS / 2 || Self::has_first_half(k + 1) {
-                parts.set(32 * r as u32, product[r]);
+                own.set(32 * r as u32, product.rows[r]);
+            }
+        }
+        self.tile.sync();
+        for unit in 0..Self::UNITS {
+            if let Some(column) = self.unit_column(unit, k + 1) {
+                let sum = product.columns[unit];
+                parts.set(column, parts.get(column) + sum);
+                form = real_product_add(self.memory.own.get(2 * Self::PADDED + column), sum, form);
             }
         }
         // Lanes of the upper half add up the squares, the others the form.
@@ -252,4 +259,11 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
     fn row_from(&self, r: usize, row: u32) -> bool {
         self.tile.rank() as i32 >= row as i32 - 32 * r as i32
     }
+}
+
+/// The real part of `conj(x) y + sum`.
+#[inline(always)]
+fn real_product_add<T: Scalar>(x: T, y: T, sum: T::Real) -> T::Real {
+    let sum = x.re().mul_add(y.re(), sum);
+    if T::COMPLEX { x.im().mul_add(y.im(), sum) } else { sum }
 }

@@ -17,6 +17,8 @@ pub(crate) struct Memory<T: Scalar> {
     pub own: Shared<T>,
     pub pivot: Shared<T>,
     pub sums: Shared<T::Real>,
+    /// What rows give to columns, by lane.
+    pub turned: Shared<T>,
     /// From this thread's first word on.
     tiles: Shared<T>,
 }
@@ -56,7 +58,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
 {
     pub const WARPS: usize = warps(COLUMNS);
     pub const PADDED: u32 = padded(ROWS) as u32;
-    pub const GROUP: usize = group(size_of::<T>());
+    pub const GROUP: usize = group(size_of::<T::Real>());
     /// Groups of a warp in a column of tiles.
     pub const GROUPS: usize = COLUMNS / Self::GROUP;
 
@@ -74,6 +76,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
                 own: dynamic_shared_mem(at.own, 3 * order),
                 pivot: dynamic_shared_mem(at.pivot, 2),
                 sums: dynamic_shared_mem(at.sums, 4 * Self::WARPS),
+                turned: dynamic_shared_mem(at.turned, 128 * T::LANES * Self::WARPS),
                 tiles: dynamic_shared_mem(at.tiles, tiles(ROWS, SHARED) * 1024)
                     .at(T::LANES as u32 * thread::thread_idx_x()),
             }
