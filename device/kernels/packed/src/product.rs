@@ -43,23 +43,39 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
     pub fn update_and_multiply(&mut self, from: u32, vectors: &Vectors<T, ROWS>) -> Product<T, ROWS> {
         let mut product = Product { rows: [T::ZERO; ROWS], columns: [T::ZERO; 5] };
         macro_rules! blocks {
-            ($($b:literal)*) => { $(
-                if $b < ROWS {
-                    for q in 0..Self::GROUPS {
-                        self.group::<$b>(q, from, vectors, &mut product.rows);
-                        let group = $b * Self::GROUPS + q;
-                        if group < Self::SUMMED
-                            && (group % Self::UNIT + 1 == Self::UNIT || group + 1 == Self::SUMMED)
-                        {
-                            let unit = group / Self::UNIT;
-                            product.columns[unit] = self.add_rows(from, group);
-                        }
-                    }
+            ($is_first:literal: $($b:literal)*) => { $(
+                if $b < ROWS && $is_first == ($b < ROWS / 2) {
+                    self.block::<$b>(from, vectors, &mut product);
                 }
             )* };
         }
-        blocks!(0 1 2 3 4 5 6 7 8 9);
+        // Not a branch for each group that has been done with.
+        if Self::has_first_half(from) {
+            blocks!(true: 0 1 2 3 4);
+        }
+        blocks!(false: 2 3 4 5 6 7 8 9);
         product
+    }
+
+    /// The column `B` of tiles.
+    #[inline(always)]
+    fn block<const B: usize>(
+        &mut self,
+        from: u32,
+        vectors: &Vectors<T, ROWS>,
+        product: &mut Product<T, ROWS>,
+    ) {
+        if Self::GROUPS > 1 && 32 * (B as u32 + 1) <= from {
+            return;
+        }
+        for q in 0..Self::GROUPS {
+            self.group::<B>(q, from, vectors, &mut product.rows);
+            let group = B * Self::GROUPS + q;
+            let ends_unit = group % Self::UNIT + 1 == Self::UNIT || group + 1 == Self::SUMMED;
+            if group < Self::SUMMED && ends_unit {
+                product.columns[group / Self::UNIT] = self.add_rows(from, group);
+            }
+        }
     }
 
     /// Group `q` of the column `B` of tiles. An element below its tile on the diagonal counts on both sides: what it gives to

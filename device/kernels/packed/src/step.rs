@@ -29,6 +29,14 @@ struct Factors<T: Scalar> {
     of_v: T::Real,
 }
 
+/// What a step reads before its reflector is known.
+#[derive(Clone, Copy)]
+struct Loaded<T, const ROWS: usize> {
+    column: [T; ROWS],
+    product: [T; ROWS],
+    is_product: bool,
+}
+
 impl<T: Scalar> Factors<T> {
     /// `w = tau (A e + inverse A x) - (|tau|^2 / 2) (v^H A v) v`, for an element of the column `A e`, of the product and of `v`.
     #[inline(always)]
@@ -54,7 +62,8 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         // The column before the first has no reflector, and its product counts for nothing.
         let buffer = self.memory.column.at(start % 2 * Self::PADDED);
         let diagonal = buffer.get(start);
-        self.rows(start, false, &mut vectors, &identity, T::ZERO);
+        let mut loaded = self.loaded(start, false);
+        self.rows(start, &mut vectors, &mut loaded, &identity, T::ZERO);
         if thread::thread_idx_x() == 0 {
             results.d.set(0, diagonal.re());
         }
@@ -89,7 +98,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
 
     /// Whether rows of the first half are looked at when column `column` is the next.
     #[inline(always)]
-    fn has_first_half(column: u32) -> bool {
+    pub fn has_first_half(column: u32) -> bool {
         column / 32 < ROWS as u32 / 2
     }
 
@@ -108,11 +117,18 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
             }
         }
         self.tile.sync();
+        // All reads before the first store, or each waits for it.
+        let (mut sums, mut x) = ([T::ZERO; 5], [T::ZERO; 5]);
         for unit in 0..Self::UNITS {
             if let Some(column) = self.unit_column(unit, k + 1) {
-                let sum = product.columns[unit];
-                parts.set(column, parts.get(column) + sum);
-                form = real_product_add(self.memory.own.get(2 * Self::PADDED + column), sum, form);
+                sums[unit] = parts.get(column);
+                x[unit] = self.memory.own.get(2 * Self::PADDED + column);
+            }
+        }
+        for unit in 0..Self::UNITS {
+            if let Some(column) = self.unit_column(unit, k + 1) {
+                parts.set(column, sums[unit] + product.columns[unit]);
+                form = real_product_add(x[unit], product.columns[unit], form);
             }
         }
         // Lanes of the upper half add up the squares, the others the form.
@@ -158,6 +174,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
     #[inline(always)]
     fn finish(&mut self, k: u32, start: u32, vectors: &mut Vectors<T, ROWS>, results: Results<T>) {
         let memory = self.memory;
+        let mut loaded = self.loaded(k + 1, true);
         let (mut form, mut square) = (<T::Real as Real>::ZERO, <T::Real as Real>::ZERO);
         for pair in 0..Self::WARPS / 2 {
             let [first, of_x, second, _] = self.sums(k).get_array::<4>(4 * pair as u32);
@@ -182,7 +199,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         let of_v = -(<T::Real as Real>::HALF * tau.abs_sq_add(zero)) * form;
         let factors = Factors { tau, inverse, of_product: tau.mul(inverse), of_v };
         let w = factors.w(column, product, T::ONE);
-        self.rows(k + 1, true, vectors, &factors, w.conj());
+        self.rows(k + 1, vectors, &mut loaded, &factors, w.conj());
         if self.warp == k % Self::WARPS as u32 {
             let (at, matrix) = (k - start, results.item.column(k - start));
             let first = (self.tile.rank() as usize).wrapping_sub(start as usize);
@@ -199,21 +216,52 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         }
     }
 
-    /// The vectors of the update by the reflector of the column before `column`, whose product is in shared memory if there
-    /// `is_product`, and column `column` with it; `w` is the conjugate of `w` in that row.
+    /// Whether registers hold what a step reads while its reflector is on its way.
+    const LOADS_EARLY: bool = size_of::<T>() == 4 && COLUMNS == 8;
+
+    /// Column `column`, and the product of the one before if there `is_product`, at this lane's rows that are looked at; where
+    /// registers are short nothing yet.
+    #[inline(always)]
+    fn loaded(&self, column: u32, is_product: bool) -> Loaded<T, ROWS> {
+        let mut loaded = Loaded { column: [T::ZERO; ROWS], product: [T::ZERO; ROWS], is_product };
+        if Self::LOADS_EARLY {
+            if Self::has_first_half(column) {
+                self.load_half(true, column, &mut loaded);
+            }
+            self.load_half(false, column, &mut loaded);
+        }
+        loaded
+    }
+
+    /// The rows of a half of the tiles: all reads before the first store, or each waits for it.
+    #[inline(always)]
+    fn load_half(&self, is_first: bool, column: u32, loaded: &mut Loaded<T, ROWS>) {
+        let elements = self.memory.column.at(column % 2 * Self::PADDED + self.tile.rank());
+        let parts = self.parts(column.wrapping_sub(1)).at(self.tile.rank());
+        let (from, to) = if is_first { (0, ROWS / 2) } else { (ROWS / 2, ROWS) };
+        for r in from..to {
+            loaded.column[r] = elements.get(32 * r as u32);
+            if loaded.is_product {
+                loaded.product[r] = Self::product(parts, 32 * r as u32);
+            }
+        }
+    }
+
+    /// The vectors of the update by the reflector of the column before `column`, and column `column` with it; `w` is the
+    /// conjugate of `w` in that row.
     #[inline(always)]
     fn rows(
         &mut self,
         column: u32,
-        is_product: bool,
         vectors: &mut Vectors<T, ROWS>,
+        loaded: &mut Loaded<T, ROWS>,
         factors: &Factors<T>,
         w: T,
     ) {
         if Self::has_first_half(column) {
-            self.half(true, (column, is_product), vectors, factors, w);
+            self.half(true, column, vectors, loaded, factors, w);
         }
-        self.half(false, (column, is_product), vectors, factors, w);
+        self.half(false, column, vectors, loaded, factors, w);
     }
 
     /// The rows of a half of the tiles.
@@ -221,24 +269,25 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
     fn half(
         &mut self,
         is_first: bool,
-        (column, is_product): (u32, bool),
+        column: u32,
         vectors: &mut Vectors<T, ROWS>,
+        loaded: &mut Loaded<T, ROWS>,
         factors: &Factors<T>,
         w: T,
     ) {
+        if !Self::LOADS_EARLY {
+            self.load_half(is_first, column, loaded);
+        }
         let (memory, rank) = (self.memory, self.tile.rank());
-        let elements = memory.column.at(column % 2 * Self::PADDED + rank);
-        let parts = self.parts(column.wrapping_sub(1)).at(rank);
         let own = memory.own.at(rank);
         let (from, to) = if is_first { (0, ROWS / 2) } else { (ROWS / 2, ROWS) };
         for r in from..to {
             let at = 32 * r as u32;
-            let element = elements.get(at);
-            let product = if is_product { Self::product(parts, at) } else { T::ZERO };
-            let is_pivot = self.tile.rank() == column.wrapping_sub(at);
-            let v = choose(is_pivot && is_product, T::ONE, factors.inverse.mul(vectors.x[r]));
-            let below = choose(self.row_from(r, column), factors.w(element, product, v), T::ZERO);
-            let x = (-v).mul_add(w, element) - below;
+            let is_pivot = loaded.is_product && rank == column.wrapping_sub(at);
+            let v = choose(is_pivot, T::ONE, factors.inverse.mul(vectors.x[r]));
+            let whole = factors.w(loaded.column[r], loaded.product[r], v);
+            let below = choose(self.row_from(r, column), whole, T::ZERO);
+            let x = (-v).mul_add(w, loaded.column[r]) - below;
             vectors.v[r] = v;
             vectors.w[r] = below;
             vectors.x[r] = choose(self.row_from(r, column + 2), x, T::ZERO);
