@@ -34,6 +34,8 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
     const WORDS: usize = Self::GROUP / T::LANES;
     /// Groups of a warp with elements below the tiles on the diagonal.
     const SUMMED: usize = (ROWS - 1) * Self::GROUPS;
+    /// Columns of the groups that the warps have beside each other.
+    const SLOT: u32 = (Self::GROUP * Self::WARPS) as u32;
     /// Units of a warp.
     pub const UNITS: usize = Self::SUMMED.div_ceil(Self::UNIT);
 
@@ -57,6 +59,17 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         product
     }
 
+    /// Whether group `q` in column `b` of tiles has been done with when column `from` is the next: where registers allow it all
+    /// warps answer for the last one, for which they wait anyway, which makes it a comparison with a constant.
+    #[inline(always)]
+    fn is_done(&self, b: usize, q: usize, from: u32) -> bool {
+        if size_of::<T::Real>() == 8 {
+            self.first_column(b, q) + Self::GROUP as u32 <= from
+        } else {
+            32 * b as u32 + Self::SLOT * (q as u32 + 1) <= from
+        }
+    }
+
     /// The column `B` of tiles.
     #[inline(always)]
     fn block<const B: usize>(
@@ -65,9 +78,6 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         vectors: &Vectors<T, ROWS>,
         product: &mut Product<T, ROWS>,
     ) {
-        if Self::GROUPS > 1 && 32 * (B as u32 + 1) <= from {
-            return;
-        }
         for q in 0..Self::GROUPS {
             self.group::<B>(q, from, vectors, &mut product.rows);
             let group = B * Self::GROUPS + q;
@@ -89,7 +99,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         product: &mut [T; ROWS],
     ) {
         let first = self.first_column(B, q);
-        if first + (Self::GROUP as u32) <= from {
+        if self.is_done(B, q, from) {
             return;
         }
         let (v, w, x) = (self.own::<B>(0, q), self.own::<B>(1, q), self.own::<B>(2, q));
@@ -145,7 +155,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
     /// group by group, and does not hold up the next group.
     #[inline(always)]
     fn add_rows(&self, from: u32, group: usize) -> T {
-        if self.first_column(group / Self::GROUPS, group % Self::GROUPS) + (Self::GROUP as u32) <= from {
+        if self.is_done(group / Self::GROUPS, group % Self::GROUPS, from) {
             return T::ZERO;
         }
         let (tile, rank) = (self.tile, self.tile.rank());
