@@ -143,7 +143,7 @@ pub(super) fn enqueue<T: KernelScalar>(
                 (7, ..) => call!(sytd2_packed, 7, 4, 2),
                 (8, 8, _) => call!(sytd2_packed, 8, 8, 3),
                 (8, ..) => call!(sytd2_packed, 8, 4, 3),
-                _ => call!(sytd2_packed, 10, 4, 2),
+                _ => call!(sytd2_packed, 10, 4, 3),
             };
             (packed_threads(columns), call)
         }

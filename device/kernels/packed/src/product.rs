@@ -36,6 +36,8 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
     const SUMMED: usize = (ROWS - 1) * Self::GROUPS;
     /// Columns of the groups that the warps have beside each other.
     const SLOT: u32 = (Self::GROUP * Self::WARPS) as u32;
+    /// Whether groups are done with by slots: elsewhere registers are spilled with it.
+    const HAS_SLOTS: bool = size_of::<T>() == 4 && COLUMNS == 8 && ROWS != 6;
     /// Units of a warp.
     pub const UNITS: usize = Self::SUMMED.div_ceil(Self::UNIT);
 
@@ -59,11 +61,11 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         product
     }
 
-    /// Whether group `q` in column `b` of tiles has been done with when column `from` is the next: where registers allow it all
-    /// warps answer for the last one, for which they wait anyway, which makes it a comparison with a constant.
+    /// Whether group `q` in column `b` of tiles has been done with when column `from` is the next: by slots it is so for all warps
+    /// when it is for the last one, for which they wait anyway, and a comparison with a constant.
     #[inline(always)]
-    fn is_done(&self, b: usize, q: usize, from: u32) -> bool {
-        if size_of::<T::Real>() == 8 {
+    pub fn is_done(&self, b: usize, q: usize, from: u32) -> bool {
+        if !Self::HAS_SLOTS {
             self.first_column(b, q) + Self::GROUP as u32 <= from
         } else {
             32 * b as u32 + Self::SLOT * (q as u32 + 1) <= from
@@ -129,7 +131,8 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
             }
         }
         let c = from.wrapping_sub(first);
-        if c < Self::GROUP as u32 {
+        let slot = 32 * B as u32 + Self::SLOT * q as u32;
+        if (!Self::HAS_SLOTS || from >= slot) && c < Self::GROUP as u32 {
             self.publish::<B>(q, c, from);
         }
     }

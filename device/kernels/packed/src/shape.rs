@@ -15,7 +15,7 @@ const fn form(rows: usize, columns: usize, in_shared: usize) -> Form {
     Form { rows, columns, in_shared }
 }
 
-const FORMS_4: [Form; 4] = [form(5, 8, 1), form(6, 8, 2), form(8, 8, 3), form(10, 4, 2)];
+const FORMS_4: [Form; 4] = [form(5, 8, 1), form(6, 8, 2), form(8, 8, 3), form(10, 4, 3)];
 const FORMS_8: [Form; 4] = [form(5, 8, 2), form(6, 4, 1), form(7, 4, 2), form(8, 4, 3)];
 const FORMS_16: [Form; 1] = [form(5, 4, 2)];
 

@@ -38,7 +38,7 @@ use cuda_std::prelude::*;
     group(T = [f32], ROWS = [5], COLUMNS = [8], SHARED = [1], launch_bounds(128, 3)),
     group(T = [f32], ROWS = [6], COLUMNS = [8], SHARED = [2], launch_bounds(128, 3)),
     group(T = [f32], ROWS = [8], COLUMNS = [8], SHARED = [3], launch_bounds(128, 2)),
-    group(T = [f32], ROWS = [10], COLUMNS = [4], SHARED = [2], launch_bounds(256, 1)),
+    group(T = [f32], ROWS = [10], COLUMNS = [4], SHARED = [3], launch_bounds(256, 1)),
     group(T = [f64, c32], ROWS = [5], COLUMNS = [8], SHARED = [2], launch_bounds(128, 2)),
     group(T = [f64, c32], ROWS = [6], COLUMNS = [4], SHARED = [1], launch_bounds(256, 1)),
     group(T = [f64, c32], ROWS = [7], COLUMNS = [4], SHARED = [2], launch_bounds(256, 1)),

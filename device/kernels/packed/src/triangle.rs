@@ -149,13 +149,13 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         }
     }
 
-    /// Calls `f` with tile (`r`, `b`), group and its first column, for each group that has columns from `start` on.
+    /// Calls `f` with tile (`r`, `b`), group and its first column, for each group that is looked at from column `start` on.
     #[inline(always)]
     fn for_each(&mut self, start: u32, mut f: impl FnMut(&mut Self, (usize, usize), usize, u32)) {
         for b in 0..ROWS {
             for q in 0..Self::GROUPS {
                 let first = self.first_column(b, q);
-                if first + Self::GROUP as u32 > start {
+                if !self.is_done(b, q, start) {
                     for r in b..ROWS {
                         f(self, (r, b), q, first);
                     }
