@@ -141,7 +141,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
             sum += tile.shuffle_xor(sum, step);
             step /= 2;
         }
-        if tile.rank() % 16 == 0 {
+        if tile.rank().is_multiple_of(16) {
             self.sums(k).set(2 * self.warp + tile.rank() / 16, sum);
         }
     }
