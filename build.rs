@@ -15,6 +15,7 @@ fn main() {
         "device/kernels/stedc",
         "device/kernels/panel",
         "device/kernels/pack",
+        "device/kernels/packed",
     ]);
 }
 

@@ -11,7 +11,7 @@ mod kernels;
 use std::collections::BTreeSet;
 
 use batchlas::Queue;
-use kernels::{BLOCK_SYEV, Crate, GEMM, PACK, PANEL, SMALL_SYEV, STEBZ, STEDC, TRIDIAG, same};
+use kernels::{BLOCK_SYEV, Crate, GEMM, PACK, PACKED, PANEL, SMALL_SYEV, STEBZ, STEDC, TRIDIAG, same};
 
 /// Runs a crate with three seeds: no finding, every entry launched, the same bits.
 fn covers(krate: &Crate) {
@@ -71,6 +71,11 @@ fn kernels_of_pack() {
 }
 
 #[test]
+fn kernels_of_packed() {
+    covers(&PACKED);
+}
+
+#[test]
 fn kernels_of_panel() {
     covers(&PANEL);
 }
@@ -78,8 +83,8 @@ fn kernels_of_panel() {
 #[test]
 fn no_kernel_crate_is_forgotten() {
     let folder = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("device/kernels");
-    let here =
-        [&BLOCK_SYEV, &GEMM, &PACK, &PANEL, &SMALL_SYEV, &STEBZ, &STEDC, &TRIDIAG].map(|krate| krate.folder);
+    let here = [&BLOCK_SYEV, &GEMM, &PACK, &PACKED, &PANEL, &SMALL_SYEV, &STEBZ, &STEDC, &TRIDIAG]
+        .map(|krate| krate.folder);
     for entry in std::fs::read_dir(folder).expect("device/kernels").flatten() {
         let name = entry.file_name().to_string_lossy().into_owned();
         let is_crate = entry.path().join("Cargo.toml").is_file();

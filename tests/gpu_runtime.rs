@@ -181,9 +181,9 @@ fn the_drivers_compiler_is_heard() {
 #[cfg(feature = "simt")]
 #[test]
 fn a_gpu_gives_the_executors_results() {
-    use kernels::{BLOCK_SYEV, GEMM, PACK, PANEL, SMALL_SYEV, STEBZ, STEDC, TRIDIAG, same};
+    use kernels::{BLOCK_SYEV, GEMM, PACK, PACKED, PANEL, SMALL_SYEV, STEBZ, STEDC, TRIDIAG, same};
     let Some(gpu) = gpu() else { return };
-    for krate in [&BLOCK_SYEV, &GEMM, &PACK, &PANEL, &SMALL_SYEV, &STEBZ, &STEDC, &TRIDIAG] {
+    for krate in [&BLOCK_SYEV, &GEMM, &PACK, &PACKED, &PANEL, &SMALL_SYEV, &STEBZ, &STEDC, &TRIDIAG] {
         let executor = Queue::simt(simt::DEFAULT_SEED);
         let (here, there) = ((krate.drive)(&gpu), (krate.drive)(&executor));
         for (on_gpu, on_executor) in here.iter().zip(&there) {

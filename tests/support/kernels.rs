@@ -14,6 +14,8 @@ use crate::support::{self, random::Random};
 
 #[path = "gemm.rs"]
 mod gemm;
+#[path = "packed.rs"]
+mod packed;
 #[path = "panel.rs"]
 mod panel;
 #[path = "stebz.rs"]
@@ -45,6 +47,8 @@ pub static STEDC: Crate = Crate { folder: "stedc", kernels: kernels_stedc::KERNE
 pub static TRIDIAG: Crate =
     Crate { folder: "tridiag", kernels: kernels_tridiag::KERNELS, drive: tridiag::tridiag };
 pub static PANEL: Crate = Crate { folder: "panel", kernels: kernels_panel::KERNELS, drive: panel::panel };
+pub static PACKED: Crate =
+    Crate { folder: "packed", kernels: kernels_packed::KERNELS, drive: packed::packed };
 pub static PACK: Crate = Crate { folder: "pack", kernels: kernels_pack::KERNELS, drive: pack };
 
 /// What came out of one problem.

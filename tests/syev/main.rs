@@ -13,6 +13,7 @@ mod graded;
 mod items;
 mod molecules;
 mod named;
+mod packed;
 mod precise;
 mod reported;
 

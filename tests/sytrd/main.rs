@@ -6,6 +6,7 @@
 #[path = "../support/mod.rs"]
 mod support;
 
+mod packed;
 mod reduced;
 mod reflectors;
 

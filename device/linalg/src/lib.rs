@@ -9,6 +9,7 @@
 //! | [`steqr_cta`] | implicit QL by the lanes of a tile |
 //! | [`train`] | implicit QL by a warp that chases alone, several sweeps at a time |
 //! | [`sturm`] | eigenvalues of tridiagonal matrices by bisection |
+//! | [`fold`] | sums over the lanes of a warp, several at a time |
 //! | [`fragments`] | a warp's product on the tensor cores, as sums of its lanes |
 //! | [`jacobi`] | cyclic Jacobi in the registers of a thread |
 //! | [`jacobi_tile`] | cyclic Jacobi by the lanes of a tile |
@@ -17,6 +18,7 @@
 #![allow(clippy::needless_range_loop)]
 #![cfg_attr(target_os = "cuda", no_std)]
 
+pub mod fold;
 pub mod fragments;
 pub mod givens;
 pub mod jacobi;

@@ -59,11 +59,14 @@ fn forms(cell: &Cell, target: &Target, family: &str, breadth: Breadth) -> Vec<St
     }
 }
 
+/// Columns that `blocked` may reduce at the end by one launch; which of them a type and a device have is for the family to say.
+const TAILS: [usize; 8] = [0, 64, 128, 160, 192, 224, 256, 320];
+
 /// Grids, and for the tuner other tails, half and twice the usual warps, and narrow panels.
 fn blocked(cell: &Cell, target: &Target, breadth: Breadth) -> Vec<String> {
     let mut forms = vec![];
     if breadth == Breadth::Long {
-        forms.extend([0, 64, 128].map(|tail| format!("blocked:tail={tail}")));
+        forms.extend(TAILS.map(|tail| format!("blocked:tail={tail}")));
         let usual = cell.reached(target, "blocked").ok().and_then(|usual| usual.params.get("warps"));
         forms.extend(usual.iter().flat_map(|w| [w / 2, w * 2]).map(|w| format!("blocked:warps={w}")));
         forms.push("blocked:nb=16".to_owned());
@@ -83,7 +86,7 @@ pub fn kernels(cell: &Cell, reached: &Reached) -> String {
             let (Some(nb), Some(tail)) = (get("nb"), get("tail")) else { return sorted(reached) };
             let rest = tail_columns(n, nb, tail);
             if rest == n {
-                return format!("{} in registers", reached.family);
+                return format!("{} in one launch", reached.family);
             }
             let part = |name: &str| get(name).unwrap_or(0);
             format!("{} {nb} {} {} {rest}", reached.family, part("warps"), part("grid"))
@@ -104,7 +107,7 @@ fn sorted(reached: &Reached) -> String {
     format!("{} {}", reached.family, parts.join(" "))
 }
 
-/// Columns that `blocked` reduces in registers at the end: what is left when no more panel is needed.
+/// Columns that `blocked` reduces by one launch at the end: what is left when no more panel is needed.
 fn tail_columns(n: usize, nb: usize, tail: usize) -> usize {
     let left = (0..n).step_by(nb.max(1)).map(|first| n - first);
     left.into_iter().find(|left| *left <= tail).unwrap_or(0)
@@ -154,13 +157,17 @@ mod tests {
             "blocked",
             "blocked:tail=0",
             "blocked:tail=64",
+            "blocked:tail=160",
+            "blocked:tail=192",
+            "blocked:tail=224",
+            "blocked:tail=256",
             "blocked:warps=4",
             "blocked:warps=16",
             "blocked:nb=16",
         ];
         assert_eq!(of(300, 1000, Breadth::Long), long);
         assert_eq!(of(300, 16, Breadth::Long), and(&long, 8));
-        // All in registers: the panels' parameters have nothing to say, and every tail that holds the matrix is one.
+        // All in one launch: the panels' parameters have nothing to say, and every tail that holds the matrix is one.
         assert_eq!(of(64, 1, Breadth::Long), ["blocked", "blocked:tail=0"]);
         assert_eq!(of(64, 1, Breadth::Short), ["blocked"]);
         assert_eq!(of(8, 1, Breadth::Long), ["blocked"], "small orders have families of their own");

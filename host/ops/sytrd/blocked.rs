@@ -67,7 +67,7 @@ pub(crate) struct Panels {
     staged: usize,
     /// Bytes of shared memory that a block may take for them.
     shared: usize,
-    /// Most columns that are reduced in registers at the end.
+    /// Most columns that are reduced at the end by one launch.
     tail: usize,
 }
 

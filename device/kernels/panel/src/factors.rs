@@ -1,8 +1,8 @@
 //! The columns of V and W that a panel has so far.
 
-use crate::symv::fold;
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
+use device_linalg::fold::fold;
 
 /// Columns of `V` and `W`, wherever they lie.
 pub trait Columns<T: Scalar>: Copy {

@@ -3,6 +3,7 @@
 use cuda_std::hint::opaque;
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
+use device_linalg::fold::{choose, fold};
 
 /// Columns of a tile. A warp has 4 KB of loads in flight: of 4-byte scalars two tiles.
 const fn tile_columns(scalar_bytes: usize) -> usize {
@@ -191,12 +192,6 @@ impl<T: Scalar> Operands<T> {
     }
 }
 
-/// `x` or `y`, without a branch.
-#[inline(always)]
-fn choose<T: Scalar>(first: bool, x: T, y: T) -> T {
-    T::from_parts(if first { x.re() } else { y.re() }, if first { x.im() } else { y.im() })
-}
-
 /// The sum over all lanes of `sums[c]`, on the lanes whose rank is `c` modulo the columns of a tile.
 #[inline(always)]
 #[cfg_attr(not(target_os = "cuda"), track_caller)]
@@ -214,16 +209,4 @@ fn fold_columns<T: Scalar>(tile: Tile, sums: &mut [T; 16]) -> T {
         total += tile.shuffle_xor(total, 8);
     }
     total
-}
-
-/// Halves the columns of a lane: lanes with the bit `HALF` keep the upper ones.
-#[inline(always)]
-#[cfg_attr(not(target_os = "cuda"), track_caller)]
-pub fn fold<T: Scalar, const HALF: usize, const N: usize>(tile: Tile, sums: &mut [T; N]) {
-    let upper = tile.rank() & HALF as u32 != 0;
-    for c in 0..HALF {
-        let (low, high) = (sums[c], sums[c + HALF]);
-        let given = choose(upper, low, high);
-        sums[c] = choose(upper, high, low) + tile.shuffle_xor(given, HALF as u32);
-    }
 }
