@@ -17,6 +17,7 @@
 
 mod apply;
 mod batch;
+mod blocks;
 mod element;
 mod faer_solver;
 mod gemm;
@@ -31,10 +32,10 @@ mod sytrd;
 mod tridiagonal;
 
 pub use batch::Items;
+pub use blocks::Shift;
 pub use gemm::{Factor, Products, gemm_c32, gemm_c64, gemm_f32, gemm_f64};
 pub use quality::{Planes, departure_from_orthonormal, relative_residual};
 pub use solver::{syev_c32, syev_c64, syev_f32, syev_f64};
-pub use steqr::Shift;
 pub use tridiagonal::{Tridiagonals, steqr_f32, steqr_f64};
 
 /// Status of an item that converged.

@@ -5,10 +5,11 @@ use num_complex::Complex;
 
 use crate::apply::Rotation;
 use crate::batch::{Items, for_each_run};
+use crate::blocks::Limits;
 use crate::element::Element;
 use crate::faer_solver::FaerScratch;
 use crate::item::{self, Shape};
-use crate::steqr::{Limits, steqr};
+use crate::steqr::steqr;
 use crate::sterf::sterf;
 use crate::sytrd::Tridiagonalisation;
 use crate::{CONVERGED, NOT_FINITE};

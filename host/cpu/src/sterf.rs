@@ -1,95 +1,71 @@
 //! Eigenvalues of a real symmetric tridiagonal matrix by the square-root-free
 //! QL and QR iterations of Pal, Walker and Kahan (Parlett, The Symmetric
-//! Eigenvalue Problem, 8.15). Blocks, scaling and budget as in `steqr`.
+//! Eigenvalue Problem, 8.15). Blocks, scaling and budget: [`blocks`](crate::blocks).
 
+use crate::blocks::{Limits, Shift, Sweeps, from_first, iterate, pair};
 use crate::element::Real;
-use crate::steqr::{Limits, Shift, block_end, from_first, pair, remaining, scale_block, unscale_block};
 
 /// Turns `d` into the eigenvalues, not sorted, and returns how many
 /// off-diagonals did not converge.
 #[inline(always)]
 pub(crate) fn sterf<R: Real>(d: &mut [R], e: &mut [R], limits: Limits) -> usize {
-    let n = d.len();
-    let mut budget = limits.sweeps_per_value.saturating_mul(n);
-    let mut unconverged = 0;
-    let mut top = 0;
-    while top < n {
-        let bottom = block_end(d, e, top);
-        if bottom > top {
-            let scale = scale_block(d, e, top, bottom);
-            for x in &mut e[top..bottom] {
-                *x *= *x;
-            }
-            if d[top].abs() <= d[bottom].abs() {
-                ql_block(d, e, top, bottom, limits.shift, &mut budget);
-            } else {
-                qr_block(d, e, top, bottom, limits.shift, &mut budget);
-            }
-            unconverged += remaining(&e[top..bottom]);
-            unscale_block(d, e, top, bottom, scale);
+    iterate(d, e, &mut RootFree { shift: limits.shift }, limits.sweeps_per_value)
+}
+
+/// Sweeps on the squares of off-diagonals.
+struct RootFree {
+    shift: Shift,
+}
+
+impl<R: Real> Sweeps<R> for RootFree {
+    #[inline(always)]
+    fn prepare(&self, e: &mut [R]) {
+        for x in e {
+            *x *= *x;
         }
-        top = bottom + 1;
     }
-    unconverged
-}
 
-/// As in `steqr`, for the square of an off-diagonal.
-#[inline(always)]
-fn negligible<R: Real>(square: R, a: R, b: R) -> bool {
-    let eps = R::UNIT_ROUNDOFF;
-    square <= (eps * a.abs()) * (eps * b.abs()) + R::SAFE_MIN / eps
-}
-
-#[inline(always)]
-fn ql_block<R: Real>(d: &mut [R], e2: &mut [R], top: usize, bottom: usize, kind: Shift, budget: &mut usize) {
-    let mut l = top;
-    while l <= bottom {
-        let split = (l..bottom).find(|&k| negligible(e2[k], d[k], d[k + 1]));
-        let m = split.unwrap_or(bottom);
-        if m < bottom {
-            e2[m] = R::ZERO;
-        }
-        if m == l {
-            l += 1;
-            continue;
-        }
-        if m == l + 1 {
-            solve_pair(d, e2, l);
-            l += 2;
-            continue;
-        }
-        if *budget == 0 {
-            return;
-        }
-        *budget -= 1;
-        ql_sweep(d, e2, l, m, kind);
+    #[inline(always)]
+    fn square(x: R) -> R {
+        x
     }
-}
 
-#[inline(always)]
-fn qr_block<R: Real>(d: &mut [R], e2: &mut [R], top: usize, bottom: usize, kind: Shift, budget: &mut usize) {
-    let mut l = bottom + 1;
-    while l > top {
-        let last = l - 1;
-        let split = (top..last).rev().find(|&k| negligible(e2[k], d[k], d[k + 1]));
-        let m = split.map_or(top, |k| k + 1);
-        if m > top {
-            e2[m - 1] = R::ZERO;
+    #[inline(always)]
+    fn pair(&mut self, d: &mut [R], e2: &mut [R], l: usize) {
+        let (first, second, _) = pair(d[l], d[l + 1], e2[l].sqrt());
+        d[l] = first;
+        d[l + 1] = second;
+        e2[l] = R::ZERO;
+    }
+
+    #[inline(always)]
+    fn ql(&mut self, d: &mut [R], e2: &mut [R], l: usize, m: usize) {
+        let sigma = shift(self.shift, d[l], d[l + 1], e2[l]);
+        let mut step = Step::new(d[m] - sigma);
+        for k in (l..m).rev() {
+            let (settled, diagonal) = step.advance(e2[k], d[k], sigma);
+            if k + 1 < m {
+                e2[k + 1] = settled;
+            }
+            d[k + 1] = diagonal;
         }
-        if m == last {
-            l -= 1;
-            continue;
+        e2[l] = step.s * step.p;
+        d[l] = sigma + step.gamma;
+    }
+
+    #[inline(always)]
+    fn qr(&mut self, d: &mut [R], e2: &mut [R], m: usize, last: usize) {
+        let sigma = shift(self.shift, d[last], d[last - 1], e2[last - 1]);
+        let mut step = Step::new(d[m] - sigma);
+        for k in m..last {
+            let (settled, diagonal) = step.advance(e2[k], d[k + 1], sigma);
+            if k > m {
+                e2[k - 1] = settled;
+            }
+            d[k] = diagonal;
         }
-        if m + 1 == last {
-            solve_pair(d, e2, m);
-            l -= 2;
-            continue;
-        }
-        if *budget == 0 {
-            return;
-        }
-        *budget -= 1;
-        qr_sweep(d, e2, m, last, kind);
+        e2[last - 1] = step.s * step.p;
+        d[last] = sigma + step.gamma;
     }
 }
 
@@ -128,42 +104,4 @@ impl<R: Real> Step<R> {
         self.p = if self.c == R::ZERO { old_c * square } else { (self.gamma * self.gamma) / self.c };
         (settled, old_gamma + (alpha - self.gamma))
     }
-}
-
-#[inline(always)]
-fn ql_sweep<R: Real>(d: &mut [R], e2: &mut [R], l: usize, m: usize, kind: Shift) {
-    let sigma = shift(kind, d[l], d[l + 1], e2[l]);
-    let mut step = Step::new(d[m] - sigma);
-    for k in (l..m).rev() {
-        let (settled, diagonal) = step.advance(e2[k], d[k], sigma);
-        if k + 1 < m {
-            e2[k + 1] = settled;
-        }
-        d[k + 1] = diagonal;
-    }
-    e2[l] = step.s * step.p;
-    d[l] = sigma + step.gamma;
-}
-
-#[inline(always)]
-fn qr_sweep<R: Real>(d: &mut [R], e2: &mut [R], m: usize, last: usize, kind: Shift) {
-    let sigma = shift(kind, d[last], d[last - 1], e2[last - 1]);
-    let mut step = Step::new(d[m] - sigma);
-    for k in m..last {
-        let (settled, diagonal) = step.advance(e2[k], d[k + 1], sigma);
-        if k > m {
-            e2[k - 1] = settled;
-        }
-        d[k] = diagonal;
-    }
-    e2[last - 1] = step.s * step.p;
-    d[last] = sigma + step.gamma;
-}
-
-#[inline(always)]
-fn solve_pair<R: Real>(d: &mut [R], e2: &mut [R], l: usize) {
-    let (first, second, _) = pair(d[l], d[l + 1], e2[l].sqrt());
-    d[l] = first;
-    d[l + 1] = second;
-    e2[l] = R::ZERO;
 }

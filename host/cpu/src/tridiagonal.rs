@@ -3,10 +3,11 @@
 use rayon::prelude::*;
 
 use crate::apply::Rotation;
+use crate::blocks::{Limits, Shift};
 use crate::element::Real;
 use crate::item::{self, Shape};
 use crate::lanes::Plane;
-use crate::steqr::{Limits, Shift, steqr};
+use crate::steqr::steqr;
 use crate::sterf::sterf;
 use crate::{CONVERGED, NOT_FINITE};
 
