@@ -3,7 +3,7 @@
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 
-/// `x` or `y`, without a branch.
+/// `x` if `first`, else `y`, part by part: a choice of a whole number may go through memory.
 #[inline(always)]
 pub fn choose<T: Scalar>(first: bool, x: T, y: T) -> T {
     T::from_parts(if first { x.re() } else { y.re() }, if first { x.im() } else { y.im() })

@@ -1,5 +1,6 @@
 //! Cyclic Jacobi on one matrix in the registers of one thread.
 
+use crate::fold::choose;
 use cuda_std::math::Real;
 use cuda_std::scalar::Scalar;
 use cuda_std::warp;
@@ -209,8 +210,8 @@ impl<T: Scalar, const N: usize> Pencil<T, N> {
                 if VECTORS {
                     for k in 0..N {
                         let (x, y) = (self.v[i][k], self.v[i + 1][k]);
-                        self.v[i][k] = select(swap, y, x);
-                        self.v[i + 1][k] = select(swap, x, y);
+                        self.v[i][k] = choose(swap, y, x);
+                        self.v[i + 1][k] = choose(swap, x, y);
                     }
                 }
             }
@@ -230,7 +231,7 @@ impl<T: Scalar, const N: usize> Pencil<T, N> {
                 let size = if T::COMPLEX { x.abs_sq_add(zero) } else { x.abs1() };
                 let better = size > best;
                 best = if better { size } else { best };
-                largest = select(better, x, largest);
+                largest = choose(better, x, largest);
                 largest_row = if better { row } else { largest_row };
             }
             let inverse = if T::COMPLEX { one / best.sqrt() } else { one };
@@ -258,10 +259,4 @@ impl<T: Scalar, const N: usize> Pencil<T, N> {
     pub fn vector(&self, row: usize, column: usize) -> T {
         self.v[column][row]
     }
-}
-
-/// `if which { x } else { y }`, part by part: a select of a whole number may go through memory.
-#[inline(always)]
-fn select<T: Scalar>(which: bool, x: T, y: T) -> T {
-    T::from_parts(if which { x.re() } else { y.re() }, if which { x.im() } else { y.im() })
 }

@@ -15,6 +15,25 @@ pub struct Items {
     pub batch: u64,
 }
 
+/// The item of a block: a matrix and its place.
+#[derive(Clone, Copy, Debug)]
+pub struct Item<T> {
+    /// Its matrix.
+    pub matrix: GlobalMut<T>,
+    /// Order.
+    pub n: u32,
+    /// Distance between columns.
+    pub ld: u32,
+}
+
+impl<T: Copy> Item<T> {
+    /// Column `k`.
+    #[inline(always)]
+    pub fn column(self, k: u32) -> GlobalMut<T> {
+        self.matrix.at(k as usize * self.ld as usize)
+    }
+}
+
 /// Index of the item of this tile, `lanes` threads an item.
 #[inline(always)]
 pub fn item_index(lanes: u32) -> u64 {

@@ -1,5 +1,6 @@
 //! Reduction to tridiagonal form with the matrix in registers; and its `Q`.
 
+use crate::fold::choose;
 use crate::layout::Items;
 use crate::reflector::{Reflector, larfg};
 use crate::rows::{SharedRows, row_of};
@@ -364,8 +365,8 @@ impl<T: Scalar, const P: usize, const R: usize, const S: usize> BasisRows<T, P, 
             for c in 0..P / 2 {
                 // Pairs, so that the exchange needs no second row of registers.
                 let (low, high) = (slots[c + 1], slots[(P - c) % P]);
-                self.slots[r][c] = select(reversed, high, low);
-                self.slots[r][P - 1 - c] = select(reversed, low, high);
+                self.slots[r][c] = choose(reversed, high, low);
+                self.slots[r][P - 1 - c] = choose(reversed, low, high);
             }
         }
         for s in 0..S as u32 {
@@ -388,13 +389,6 @@ impl<T: Scalar, const P: usize, const R: usize, const S: usize> BasisRows<T, P, 
             }
         }
     }
-}
-
-#[inline(always)]
-fn select<T: Scalar>(condition: bool, yes: T, no: T) -> T {
-    let re = if condition { yes.re() } else { no.re() };
-    let im = if condition { yes.im() } else { no.im() };
-    T::from_parts(re, im)
 }
 
 /// This lane's rows of `Q = H_0 H_1 ...` after `n - 1` factors, from reflectors in memory: `v_k` below the

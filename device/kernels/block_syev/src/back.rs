@@ -2,9 +2,10 @@
 //!
 //! `LANES` lanes share a column: lane `s` holds the rows `4 (LANES q + s) + c`, `c` below 4, of it.
 
-use crate::shape::{Item, Offsets, SPAN_BITS, STAGED, chunks, finished_columns, padded, threads};
+use crate::shape::{Offsets, SPAN_BITS, STAGED, chunks, finished_columns, padded, threads};
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
+use device_linalg::layout::Item;
 use device_linalg::output::phase_factor;
 use device_linalg::reduce::needs_reflector;
 use device_linalg::train::Spans;

@@ -4,9 +4,10 @@
 //! that all warps stay busy to the end. Every warp computes every vector of a step whole, and the same bits: only the
 //! parts of the product and the next column pass between warps.
 
-use crate::shape::{Item, Offsets, group, held, padded, threads, warps};
+use crate::shape::{Offsets, group, held, padded, threads, warps};
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
+use device_linalg::layout::Item;
 use device_linalg::reduce::needs_reflector;
 use device_linalg::reflector::{Reflector, larfg};
 use device_linalg::rows::{broadcast, row_of};

@@ -1,6 +1,5 @@
 //! Threads, and what lies where in shared memory: the same for host and device.
 
-use cuda_std::prelude::*;
 use device_linalg::train::{SWEEPS, Spans};
 
 /// Reflectors that the back-transform stages at a time.
@@ -150,24 +149,5 @@ impl Offsets {
             finished,
             end,
         }
-    }
-}
-
-/// The item of a block and its place.
-#[derive(Clone, Copy, Debug)]
-pub struct Item<T> {
-    /// Its matrix.
-    pub matrix: GlobalMut<T>,
-    /// Order.
-    pub n: u32,
-    /// Distance between columns.
-    pub ld: u32,
-}
-
-impl<T: Copy> Item<T> {
-    /// Column `k`.
-    #[inline(always)]
-    pub fn column(self, k: u32) -> GlobalMut<T> {
-        self.matrix.at(k as usize * self.ld as usize)
     }
 }

@@ -1,9 +1,10 @@
 //! `sytd2`: reduction to tridiagonal form with the matrix in registers.
 
 use crate::reduce::Columns;
-use crate::shape::{Item, Offsets, padded};
+use crate::shape::{Offsets, padded};
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
+use device_linalg::layout::Item;
 use device_linalg::reflector::Reflector;
 use device_linalg::rows::row_of;
 

@@ -1,9 +1,10 @@
 //! A column of the reduction, between two barriers.
 
 use crate::product::{Product, Vectors};
-use crate::triangle::{Item, Triangle};
+use crate::triangle::Triangle;
 use cuda_std::prelude::*;
 use device_linalg::fold::choose;
+use device_linalg::layout::Item;
 use device_linalg::reduce::needs_reflector;
 use device_linalg::reflector::Scalars;
 

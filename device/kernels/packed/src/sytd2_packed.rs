@@ -1,8 +1,9 @@
 //! `sytd2_packed`: reduction to tridiagonal form with the lower triangle in registers and shared memory.
 
 use crate::step::Results;
-use crate::triangle::{Item, Triangle};
+use crate::triangle::Triangle;
 use cuda_std::prelude::*;
+use device_linalg::layout::Item;
 
 /// Reduces each matrix from column `first` on, which leaves at most `32 ROWS` columns.
 ///

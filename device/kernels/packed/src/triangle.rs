@@ -8,6 +8,7 @@ use crate::shape::{Form, Offsets, group, padded, threads, tiles, warps};
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 use cuda_std::vector::Vectors as Wide;
+use device_linalg::layout::Item;
 
 /// Views of a block's shared memory.
 #[derive(Clone, Copy)]
@@ -21,25 +22,6 @@ pub(crate) struct Memory<T: Scalar> {
     pub turned: Shared<T>,
     /// From this thread's first word on.
     tiles: Shared<T>,
-}
-
-/// The item of a block.
-#[derive(Clone, Copy)]
-pub(crate) struct Item<T> {
-    /// Its matrix.
-    pub matrix: GlobalMut<T>,
-    /// Order.
-    pub n: u32,
-    /// Distance between columns.
-    pub ld: u32,
-}
-
-impl<T: Copy> Item<T> {
-    /// Column `k`.
-    #[inline(always)]
-    pub fn column(self, k: u32) -> GlobalMut<T> {
-        self.matrix.at(k as usize * self.ld as usize)
-    }
 }
 
 /// A thread's part of the triangle. Rows and columns count so that the last is the last of the padded order: the kernel of

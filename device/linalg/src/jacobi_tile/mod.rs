@@ -20,6 +20,7 @@ mod rotation;
 pub use basis::Basis;
 pub use rotation::{Pivot, Rotation, Rotations, Turn, couples, rotation_reals};
 
+use crate::fold::choose;
 use cuda_std::partition::Tile;
 use cuda_std::prelude::*;
 
@@ -245,7 +246,7 @@ impl<T: Scalar, const P: usize> Ring<T, P> {
         let met = self.pivot.a;
 
         // Offset 0 of the next lane for the first half, the first half's last offset for the second.
-        let offered = if P >= 8 { select(second, met.conj(), old[last].qp) } else { met.conj() };
+        let offered = if P >= 8 { choose(second, met.conj(), old[last].qp) } else { met.conj() };
         let before = tile.shuffle_idx(offered, self.lane(1, !second));
         let (behind, meets) = self.ends(met);
         for slot in 0..const { slots(P) } {
@@ -273,12 +274,12 @@ impl<T: Scalar, const P: usize> Ring<T, P> {
         let second = self.second_half();
         let first = self.blocks[0].pq;
         let exchanged = tile.shuffle_xor(first, const { P as u32 / 2 });
-        let meets = select(second, exchanged, first);
+        let meets = choose(second, exchanged, first);
         // The offset past P / 4 is one before it, seen from the other side.
         let far = self.lane(const { P as u32 / 4 + 1 }, last > 0);
         let mirrored = if last > 0 { self.blocks[last - 1].qp } else { self.blocks[0].qp };
         let mirrored = tile.shuffle_idx(mirrored, far).conj();
-        (select(second, mirrored, exchanged), meets)
+        (choose(second, mirrored, exchanged), meets)
     }
 
     /// Leaves the diagonal in shared memory, position by position.
@@ -291,10 +292,4 @@ impl<T: Scalar, const P: usize> Ring<T, P> {
             values.set((position + 1) & (P as u32 - 1), self.pivot.d_q);
         }
     }
-}
-
-/// `if which { x } else { y }`, part by part: a select of a whole number may go through memory.
-#[inline(always)]
-fn select<T: Scalar>(which: bool, x: T, y: T) -> T {
-    T::from_parts(if which { x.re() } else { y.re() }, if which { x.im() } else { y.im() })
 }
