@@ -81,6 +81,7 @@ fn can_run<P: Routed>(
 pub struct Decided<P: Routed> {
     pub(crate) decision: Decision<P>,
     family: &'static dyn Family<P>,
+    target: Target,
     plan: Plan<P>,
     pub(crate) how: P::How,
 }
@@ -106,7 +107,7 @@ impl<P: Routed> Decided<P> {
         let Choice { candidate, source, row } = choice;
         let (operation, note) = (operation.name, found.and_then(|f| f.note));
         let decision = Decision { operation, problem: *problem, route: candidate, source, row, note };
-        Ok(Decided { decision, family, plan, how })
+        Ok(Decided { decision, family, target: *target, plan, how })
     }
 
     /// With every parameter of the plan in the route, not only what the row or the pin gave: where none of them depends
@@ -129,6 +130,9 @@ impl<P: Routed> Decided<P> {
     /// The plan for a batch of this size, which may be a part of the one decided about.
     pub(crate) fn plan(&self, batch: usize, target: &Target) -> Result<Plan<P>> {
         let problem = self.decision.problem.with_batch(batch);
+        if (problem, *target) == (self.decision.problem, self.target) {
+            return Ok(self.plan.clone());
+        }
         self.family.plan(&problem, self.decision.route.params(), target)
     }
 

@@ -6,7 +6,7 @@ use crate::queue::Queue;
 use crate::routes::{self, Candidate, Kind, Operation, Params, ShapeKey};
 
 /// What the choice of a family, and its run, ask of an operation's problem.
-pub(crate) trait Routed: Copy + 'static {
+pub(crate) trait Routed: Copy + PartialEq + 'static {
     /// The arrays of a launch with their type, and what else changes the result but not the choice of a family.
     type Operands<'a>;
     /// What a decision keeps for the operands of its solves.
@@ -133,7 +133,7 @@ mod tests {
     }
 
     /// Solves follow the route that reports name, with every parameter: it leads to the plan that was reported.
-    fn reported_plans_are_followed<P: Routed + std::fmt::Debug + PartialEq>(problem: P) {
+    fn reported_plans_are_followed<P: Routed + std::fmt::Debug>(problem: P) {
         for target in [Target::CPU, Target::assumed(Arch(90)), Target::assumed(Arch(89))] {
             for family in P::FAMILIES {
                 let usual = Params::default();

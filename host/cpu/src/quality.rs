@@ -22,11 +22,11 @@ impl Planes {
     /// The Frobenius norm, also where squares of elements would leave the range.
     pub fn frobenius(&self) -> f64 {
         let scale = self.scale();
-        self.scaled(scale).sum_of_squares().sqrt() / scale
+        self.scaled_frobenius(scale) / scale
     }
 
-    fn sum_of_squares(&self) -> f64 {
-        self.re.iter().chain(&self.im).map(|x| x * x).sum()
+    fn scaled_frobenius(&self, scale: f64) -> f64 {
+        self.re.iter().chain(&self.im).map(|x| (x * scale) * (x * scale)).sum::<f64>().sqrt()
     }
 
     /// What brings the elements to where squares are safe.
@@ -49,6 +49,7 @@ const STRIP: usize = 32;
 /// ||A V - V L||_F / ||A||_F, for both triangles of A filled; 0 where the numerator is 0.
 pub fn relative_residual(n: usize, a: &Planes, v: &Planes, w: &[f64]) -> f64 {
     let scale = a.scale();
+    let norm = a.scaled_frobenius(scale);
     let a = a.scaled(scale);
     let sum = over_strips(n, |first, width| {
         let (v_re, v_im) = v.columns(n, first, width);
@@ -71,7 +72,7 @@ pub fn relative_residual(n: usize, a: &Planes, v: &Planes, w: &[f64]) -> f64 {
         }
         re.iter().chain(&im).map(|x| x * x).sum()
     });
-    if sum == 0.0 { 0.0 } else { sum.sqrt() / a.sum_of_squares().sqrt() }
+    if sum == 0.0 { 0.0 } else { sum.sqrt() / norm }
 }
 
 /// ||V^H V - I||_F.
