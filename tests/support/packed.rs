@@ -1,11 +1,9 @@
 //! Launches every instantiation of `sytd2_packed`.
 
-use batchlas::ops::sytrd;
-use batchlas::routes::Pin;
-use batchlas::{Complex, DeviceBatch, Layout, Queue, Scalar, Uplo};
+use batchlas::{Complex, Queue, Scalar};
 
+use super::panel::Reduced;
 use super::{Outcome, integers, numbers};
-use crate::support::{self, random::Random};
 
 /// An order for each form, which does not fill it; the triangles take turns.
 pub fn packed(queue: &Queue) -> Vec<Outcome> {
@@ -23,23 +21,9 @@ pub fn packed(queue: &Queue) -> Vec<Outcome> {
 
 /// A batch with one bad item.
 fn reduction<T: Scalar>(queue: &Queue, n: usize, tail: usize) -> Outcome {
-    let (batch, uplo) = (2, if n % 2 == 1 { Uplo::Upper } else { Uplo::Lower });
+    let route = format!("blocked:tail={tail}");
+    let Reduced { uplo, a, d, e, status, .. } = Reduced::<T>::new(queue, n, Some(&route));
     let problem = format!("sytrd {} n={n} tail={tail} {uplo}", T::DTYPE);
-    let layout = Layout::new(n, n, n + 1, (n + 1) * n + 2, batch).expect("a layout");
-    let mut random = Random::new(n as u64);
-    let items: Vec<_> = (0..batch).map(|_| random.hermitian(n)).collect();
-    let mut host = support::poisoned::<T>(&items, uplo);
-    host.set(1, 0, 0, T::nan());
-    let mut a = DeviceBatch::upload_as(queue, &host, layout).expect("an upload");
-    let mut d = queue.alloc::<T::Real>(n * batch).expect("memory");
-    let mut e = queue.alloc::<T::Real>((n - 1) * batch).expect("memory");
-    let mut tau = queue.alloc::<T>(n * batch).expect("memory");
-    let mut status = queue.alloc::<i32>(batch).expect("memory");
-    let out = sytrd::Tridiagonal { d: &mut d, e: &mut e, tau: &mut tau, status: &mut status };
-    let route = Some(Pin::parse(&sytrd::OPERATION, &format!("blocked:tail={tail}")).expect("a route"));
-    sytrd::solve(queue, &mut a, out, &sytrd::Options { uplo, route })
-        .unwrap_or_else(|error| panic!("{problem}: {error}"));
-
     let status = queue.download(&status).expect("a download");
     assert_eq!(status, [0, -1], "{problem}");
     // Of the matrix the reflectors; of the factors those that there are.
