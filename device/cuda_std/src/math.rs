@@ -84,6 +84,13 @@ pub trait Real:
     fn from_f64(x: f64) -> Self;
     /// The power of two that brings `|self|` into [1, 2): exact scaling. Clamped to what has a normal inverse.
     fn normalizer(self) -> Self;
+    /// Significand in [1, 2) and exponent of `|self|`, a normal number. Of 0, subnormal numbers, infinities and NaN some
+    /// significand, beside the exponent below or above all others.
+    fn split(self) -> (Self, i32);
+    /// 1 where the sign bit is set, else 0: of a negative number without a comparison.
+    fn sign_bit(self) -> u32;
+    /// Two to the `exponent`, clamped to normal numbers.
+    fn power_of_two(exponent: i32) -> Self;
     /// The reciprocal square root of a normal number, before the step of iteration that [`Rsqrt::times`] does.
     ///
     /// Bits differ between the executor and a GPU.
@@ -269,6 +276,24 @@ macro_rules! real {
                 const BIAS: $bits = <$t>::MAX_EXP as $bits - 1;
                 let exponent = (self.abs().to_bits() >> SHIFT).clamp(1, 2 * BIAS - 1);
                 <$t>::from_bits((2 * BIAS - exponent) << SHIFT)
+            }
+            #[inline(always)]
+            fn split(self) -> (Self, i32) {
+                const SHIFT: u32 = <$t>::MANTISSA_DIGITS - 1;
+                const BIAS: $bits = <$t>::MAX_EXP as $bits - 1;
+                let bits = self.abs().to_bits();
+                let significand = <$t>::from_bits((bits & ((1 << SHIFT) - 1)) | (BIAS << SHIFT));
+                (significand, (bits >> SHIFT) as i32 - BIAS as i32)
+            }
+            #[inline(always)]
+            fn sign_bit(self) -> u32 {
+                (self.to_bits() >> (<$bits>::BITS - 1)) as u32
+            }
+            #[inline(always)]
+            fn power_of_two(exponent: i32) -> Self {
+                const BIAS: i32 = <$t>::MAX_EXP - 1;
+                let biased = exponent.clamp(1 - BIAS, BIAS) + BIAS;
+                <$t>::from_bits((biased as $bits) << (<$t>::MANTISSA_DIGITS - 1))
             }
             #[inline(always)]
             fn rsqrt(self) -> Rsqrt<Self> {

@@ -8,7 +8,7 @@
 //! | [`rows`] | lanes that hold several rows |
 //! | [`steqr_cta`] | implicit QL by the lanes of a tile |
 //! | [`train`] | implicit QL by a warp that chases alone, several sweeps at a time |
-//! | [`sturm`] | eigenvalues of tridiagonal matrices by bisection |
+//! | [`sturm`], [`intervals`] | eigenvalues of tridiagonal matrices one by one: counts; bisection and interpolation |
 //! | [`fold`] | sums over the lanes of a warp, several at a time |
 //! | [`fragments`] | a warp's product on the tensor cores, as sums of its lanes |
 //! | [`jacobi`] | cyclic Jacobi in the registers of a thread |
@@ -21,6 +21,7 @@
 pub mod fold;
 pub mod fragments;
 pub mod givens;
+pub mod intervals;
 pub mod jacobi;
 pub mod jacobi_tile;
 pub mod layout;

@@ -1,4 +1,4 @@
-//! Eigenvalues of a symmetric tridiagonal matrix by bisection: Sturm counts, several intervals a lane.
+//! Eigenvalues of a symmetric tridiagonal matrix one by one: Sturm counts, several intervals a lane.
 
 use cuda_std::prelude::*;
 
@@ -9,92 +9,91 @@ pub trait Band<R>: Copy {
     fn row(self, i: u32) -> (R, R);
 }
 
-/// The intervals that hold `V` eigenvalues.
+/// What one pass over the matrix tells of a point `x`.
 #[derive(Clone, Copy, Debug)]
-pub struct Intervals<R, const V: usize> {
-    /// Index of each eigenvalue: from 0, ascending.
-    pub index: [u32; V],
-    /// Lower ends.
-    pub low: [R; V],
-    /// Upper ends.
-    pub high: [R; V],
+pub struct Sturm<R> {
+    /// How many eigenvalues lie below it: the negative pivots of `T - x`.
+    pub below: u32,
+    /// The determinant of `T - x` without its sign.
+    pub size: Size<R>,
 }
 
-impl<R: Real, const V: usize> Intervals<R, V> {
-    /// All values in one interval, which holds the whole spectrum.
+/// A magnitude beyond the exponents of its type.
+#[derive(Clone, Copy, Debug)]
+pub struct Size<R> {
+    significand: R,
+    exponent: i32,
+}
+
+impl<R: Real> Size<R> {
+    /// One.
+    pub const ONE: Self = Size { significand: R::ONE, exponent: 0 };
+    /// Not known.
+    pub const UNKNOWN: Self = Size { significand: R::NAN, exponent: 0 };
+
+    /// With what `f` makes of significand and exponent.
     #[inline(always)]
-    pub fn new(index: [u32; V], low: R, high: R) -> Self {
-        Intervals { index, low: [low; V], high: [high; V] }
+    pub(crate) fn map(self, f: impl Fn(R, i32) -> (R, i32)) -> Self {
+        let (significand, exponent) = f(self.significand, self.exponent);
+        Size { significand, exponent }
     }
 
-    /// `passes` passes over the matrix of order `n`, each of which cuts every interval into `P + 1` parts, `P` of 1 or
-    /// 3, and keeps the one that holds the value.
-    ///
-    /// Lanes that start from one interval and look for different values see the same points until they part, and
-    /// part in order: the results ascend whatever the rounding of the counts.
+    /// The significand back to [1, 2).
     #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    pub fn narrow<const P: usize>(&mut self, band: impl Band<R>, n: u32, passes: u32) {
-        let quarter = R::HALF * R::HALF;
-        for _ in 0..passes {
-            let mut points = [[R::ZERO; P]; V];
-            for v in 0..V {
-                let width = self.high[v] - self.low[v];
-                points[v][P / 2] = self.low[v] + width * R::HALF;
-                if P == 3 {
-                    points[v][0] = self.low[v] + width * quarter;
-                    points[v][P - 1] = self.high[v] - width * quarter;
-                }
-            }
-            let below = counts(band, n, points);
-            for v in 0..V {
-                // The outermost points that hold it.
-                let (mut low, mut high) = (self.low[v], self.high[v]);
-                for p in 0..P {
-                    let under = below[v][p] <= self.index[v];
-                    low = if under { low.max(points[v][p]) } else { low };
-                    high = if under { high } else { high.min(points[v][p]) };
-                }
-                self.low[v] = low;
-                self.high[v] = high.max(low);
-            }
-        }
+    fn normalized(self) -> Self {
+        let (significand, exponent) = self.significand.split();
+        Size { significand, exponent: self.exponent + exponent }
     }
 
-    /// The middle of interval `v`.
+    /// `self / (self + other)`; NaN where one is not known.
     #[inline(always)]
-    pub fn middle(&self, v: usize) -> R {
-        self.low[v] + (self.high[v] - self.low[v]) * R::HALF
+    pub fn share(self, other: Self) -> R {
+        let scale = R::power_of_two((other.exponent - self.exponent).clamp(-100, 100));
+        self.significand * other.significand.mul_add(scale, self.significand).recip_approx()
     }
 }
 
-/// How many eigenvalues lie below each point: the negative pivots of `T - x`.
+/// Pivots between two normalizations of a determinant: few enough for the exponents of `f32`.
+const PIVOTS: u32 = 8;
+
+/// What a pass over the matrix tells of each point.
 ///
 /// The pivots' reciprocals are approximate: each pivot is then exact for elements that are a few ulp off, so the count
 /// is right for a matrix as near. Pivots near 0 are moved away from it.
 #[inline(always)]
 #[cfg_attr(not(target_os = "cuda"), track_caller)]
-pub fn counts<R: Real, const P: usize, const V: usize>(
+pub fn pass<R: Real, const P: usize, const V: usize>(
     band: impl Band<R>,
     n: u32,
     points: [[R; P]; V],
-) -> [[u32; P]; V] {
+) -> [[Sturm<R>; P]; V] {
     let least = R::SAFE_MIN * R::UNIT_ROUNDOFF.recip();
-    let mut below = [[0; P]; V];
+    let mut found = [[Sturm { below: 0, size: Size::ONE }; P]; V];
     let mut pivots = [[R::ONE; P]; V];
     let mut square = R::ZERO;
-    for i in 0..n {
-        let (d_i, next) = band.row(i);
+    let mut first = 0;
+    while first < n {
+        for i in first..(first + PIVOTS).min(n) {
+            let (d_i, next) = band.row(i);
+            for v in 0..V {
+                for p in 0..P {
+                    let pivot = (-square).mul_add(pivots[v][p].recip_approx(), d_i - points[v][p]);
+                    let pivot = if pivot.abs() < least { -least } else { pivot };
+                    pivots[v][p] = pivot;
+                    found[v][p].below += pivot.sign_bit();
+                    found[v][p].size.significand = found[v][p].size.significand * pivot;
+                }
+            }
+            square = next;
+        }
         for v in 0..V {
             for p in 0..P {
-                let pivot = (-square).mul_add(pivots[v][p].recip_approx(), d_i - points[v][p]);
-                pivots[v][p] = if pivot.abs() < least { -least } else { pivot };
-                below[v][p] += (pivots[v][p] < R::ZERO) as u32;
+                found[v][p].size = found[v][p].size.normalized();
             }
         }
-        square = next;
+        first += PIVOTS;
     }
-    below
+    found
 }
 
 /// Gershgorin's interval of row `i`, from the diagonal element and the couplings at both sides.

@@ -2,7 +2,7 @@
 
 use cuda_std::{Global, GlobalMut};
 use kernels_stebz::shape::{Shape as Blocks, THREADS};
-use kernels_stebz::stebz_bisect::{passes as enough, stebz_bisect};
+use kernels_stebz::stebz_bisect::{most_passes, stebz_bisect};
 use kernels_stebz::stebz_status::stebz_status;
 
 use super::arrays::{Arrays, Operands};
@@ -145,8 +145,8 @@ fn submit<T: KernelReal>(
     let Way { values, staged, passes } = way;
     let blocks = Blocks::new(n as u32, values);
     let shared_bytes = if staged { blocks.shared_bytes(n, size_of::<T>()) } else { 0 };
-    let enough = enough(size_of::<T>(), if values == 1 { 3 } else { 1 });
-    let passes = passes.map_or(enough, |passes| passes.min(enough));
+    let most = most_passes(size_of::<T>(), if values == 1 { 3 } else { 1 });
+    let passes = passes.map_or(most, |passes| passes.min(most));
     let (order, items) = (n as u32, batch as u64);
     macro_rules! pack {
         ($values:literal, $points:literal, $staged:literal) => {

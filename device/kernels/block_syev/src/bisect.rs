@@ -1,15 +1,11 @@
 //! Eigenvalues of a tridiagonal matrix in shared memory by bisection, a lane a value.
 
 use cuda_std::prelude::*;
-use device_linalg::sturm::{Band, Intervals, disc, widened};
+use device_linalg::intervals::{Intervals, most_passes};
+use device_linalg::sturm::{Band, disc, widened};
 
 /// Points that a lane tries at a time: independent chains of divisions.
 const POINTS: usize = 3;
-
-/// Passes, each of which quarters the interval: to an eighth of the roundoff of the norm.
-const fn passes(real_bytes: usize) -> u32 {
-    if real_bytes == 4 { 14 } else { 28 }
-}
 
 /// The matrix of order `n` in shared memory.
 #[derive(Clone, Copy)]
@@ -58,7 +54,7 @@ impl<R: Real> Band<R> for Tridiagonal<R> {
 pub fn eigenvalue<R: Real>(d: Shared<R>, e: Shared<R>, n: u32, index: u32) -> R {
     let matrix = Tridiagonal { d, e, n };
     let (low, high) = matrix.bounds();
-    let mut interval = Intervals::new([index], low, high);
-    interval.narrow::<POINTS>(matrix, n, passes(size_of::<R>()));
+    let mut interval = Intervals::new([index], n, low, high);
+    interval.narrow::<POINTS>(matrix, n, most_passes(size_of::<R>(), POINTS as u32));
     interval.middle(0)
 }

@@ -1,14 +1,10 @@
-//! `stebz_bisect`: all eigenvalues by bisection.
+//! `stebz_bisect`: all eigenvalues by bisection and interpolation.
 
 use crate::shape::{Shape, WARPS};
 use cuda_std::prelude::*;
-use device_linalg::sturm::{Band, Intervals, disc, widened};
-
-/// Passes that bring an interval of Gershgorin's to an eighth of the roundoff of its ends, `points` points a pass.
-pub const fn passes(real_bytes: usize, points: u32) -> u32 {
-    let bits = if real_bytes == 4 { 28 } else { 56 };
-    if points == 3 { bits / 2 } else { bits }
-}
+use device_linalg::intervals::Intervals;
+pub use device_linalg::intervals::most_passes;
+use device_linalg::sturm::{Band, disc, widened};
 
 /// All eigenvalues of real symmetric tridiagonal matrices, in ascending order.
 ///
@@ -25,11 +21,12 @@ pub const fn passes(real_bytes: usize, points: u32) -> u32 {
 /// each pass, by all lanes at once.
 ///
 /// # Synchronisation
-/// Shuffles of the warp, and one block barrier.
+/// Shuffles of the warp, and one block barrier. Lanes leave the loop over passes by themselves.
 ///
 /// # Numerics
 /// Scaled by a power of two to elements of at most 2, so that no square overflows and those that underflow are below the
-/// rounding error. Sturm counts with approximate reciprocals. Every value is within a few ulp of the norm.
+/// rounding error. Sturm counts with approximate reciprocals decide; the determinant, where a value is alone, says where to count
+/// next. Every value is within a few ulp of the norm.
 ///
 /// # Safety
 /// The views cover the items; the launch gives the blocks and the shared memory of the [`Shape`].
@@ -87,18 +84,17 @@ pub unsafe fn stebz_bisect<T: Real, const VALUES: usize, const POINTS: usize, co
     for v in 0..VALUES {
         index[v] = (first + 32 * v as u32).min(n - 1);
     }
-    let mut intervals = Intervals::new(index, bounds.0, bounds.1);
+    let mut intervals = Intervals::new(index, n, bounds.0, bounds.1);
     if STAGED {
-        intervals.narrow::<POINTS>(Staged { rows }, n, passes);
+        narrow::<T, VALUES, POINTS>(&mut intervals, Staged { rows }, n, passes);
     } else {
-        intervals.narrow::<POINTS>(source, n, passes);
+        narrow::<T, VALUES, POINTS>(&mut intervals, source, n, passes);
     }
-    let tolerance = T::EPSILON * bounds.0.abs().max(bounds.1.abs());
     let values = w.at(item as usize * n as usize);
     for v in 0..VALUES {
         let at = first + 32 * v as u32;
         if at < n {
-            let found = finite && intervals.high[v] - intervals.low[v] <= tolerance;
+            let found = finite && intervals.is_found(v);
             // The scale's inverse: both are powers of two.
             let value = intervals.middle(v) * source.scale.normalizer();
             values.set(at as usize, if found { value } else { T::NAN });
@@ -106,6 +102,21 @@ pub unsafe fn stebz_bisect<T: Real, const VALUES: usize, const POINTS: usize, co
     }
     if part * WARPS + rank == 0 && lane == 0 {
         status.set(item as usize, if finite { 0 } else { -1 });
+    }
+}
+
+/// At most so many passes, the first of which the lanes of the warp share.
+#[inline(always)]
+#[cfg_attr(not(target_os = "cuda"), track_caller)]
+fn narrow<T: Real, const VALUES: usize, const POINTS: usize>(
+    intervals: &mut Intervals<T, VALUES>,
+    band: impl Band<T>,
+    n: u32,
+    passes: u32,
+) {
+    if passes > 0 {
+        intervals.spread::<POINTS>(band, n);
+        intervals.narrow::<POINTS>(band, n, passes - 1);
     }
 }
 
