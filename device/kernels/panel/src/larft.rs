@@ -124,8 +124,7 @@ impl<T: Gram, const R: usize> Factor<T, R> {
             self.tau.copy_async(thread, tau, thread as usize, thread < used);
         }
         // The first row of the second half of the vectors, and of this warp's quarter.
-        let second =
-            if used > Self::HALF { vectors.first + Self::HALF + vectors.shift } else { u32::MAX };
+        let second = if used > Self::HALF { vectors.first + Self::HALF + vectors.shift } else { u32::MAX };
         let begin = match self.role {
             0 => vectors.first,
             1 | 2 => second,
