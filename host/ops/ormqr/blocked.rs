@@ -3,7 +3,7 @@
 use cuda_std::{Global, GlobalMut};
 use kernels_panel::larft::larft;
 use kernels_panel::ormqr::ormqr;
-use kernels_panel::shape::{Larft, Ormqr, STRIP, TILE_THREADS};
+use kernels_panel::shape::{LARFT_THREADS, Larft, Ormqr, STRIP, TILE_THREADS};
 
 use super::arrays::{Arrays, Operands};
 use super::{Plan, Problem};
@@ -154,7 +154,7 @@ fn enqueue_panels<T: KernelScalar, const R: usize>(
     let call = larft::call::<T, R>(v, tau, t, order, ld, stride, tau_stride, count, shift, panels as u32);
     let complex = <T as cuda_std::scalar::Scalar>::COMPLEX;
     let shared = Larft::new(R, size_of::<T>(), complex).end * size_of::<T>();
-    submit(queue, config(blocks(panels)?, 1, TILE_THREADS, shared)?, call)?;
+    submit(queue, config(blocks(panels)?, 1, LARFT_THREADS, shared)?, call)?;
     let call = ormqr::call::<T, R>(
         v,
         t.as_global(),

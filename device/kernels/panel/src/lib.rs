@@ -7,12 +7,14 @@
 //! | [`syr2k`] | the update of what lies right of the panel |
 //! | [`larft`] | the triangular factors of compact WY |
 //! | [`ormqr`] | reflectors applied to a matrix, a block a strip of columns |
+//! | [`gram`] | multiply-adds or tensor cores for `larft` |
 //! | [`units`] | multiply-adds or tensor cores, as the type has them |
 //! | [`shape`] | threads, tiles and shared memory |
 // Index loops: an iterator by value would put a register array into local memory.
 #![allow(clippy::needless_range_loop)]
 
 mod factors;
+pub mod gram;
 pub mod larft;
 pub mod latrd;
 pub mod latrd_grid;

@@ -6,6 +6,9 @@ pub const LATRD_THREADS: u32 = 512;
 /// Most threads of a block of `latrd_grid`, of which a multiprocessor has one.
 pub const LATRD_GRID_THREADS: u32 = 256;
 
+/// Threads of a block of `larft`.
+pub const LARFT_THREADS: u32 = 128;
+
 /// Threads of a block of the tiled kernels.
 pub const TILE_THREADS: u32 = 256;
 
@@ -125,10 +128,10 @@ impl Syr2k {
 /// Where the parts of a `larft` block lie in shared memory, in elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Larft {
-    /// From one of the two staged chunks to the other, and later from the factor's first column on.
+    /// From one of the two staged chunks, which begin the memory, to the other. In their place later what becomes the factor.
     pub buffer: usize,
-    /// `V^H V`.
-    pub gram: usize,
+    /// The `tau`.
+    pub tau: usize,
     /// Elements in all.
     pub end: usize,
 }
@@ -136,12 +139,16 @@ pub struct Larft {
 impl Larft {
     /// For panels of `reflectors` and a scalar type.
     pub const fn new(reflectors: usize, scalar_bytes: usize, complex: bool) -> Self {
-        let buffer = STRIP * staged_ld(reflectors, scalar_bytes, complex);
-        let factor = reflectors * (reflectors + 1);
-        let gram = if 2 * buffer > factor { 2 * buffer } else { factor };
-        // From 16 bytes on.
-        let gram = gram.div_ceil(4) * 4;
-        Larft { buffer, gram, end: gram + reflectors * product_ld(STRIP, scalar_bytes, complex) }
+        let buffer = reflectors * staged_ld(reflectors, scalar_bytes, complex);
+        let factor = reflectors * Larft::line(reflectors, scalar_bytes);
+        let tau = if 2 * buffer > factor { 2 * buffer } else { factor };
+        Larft { buffer, tau, end: tau + reflectors }
+    }
+
+    /// From a row of the factor to the next: an odd number of 16 bytes, so that lanes read rows of their own without bank
+    /// conflicts.
+    pub const fn line(reflectors: usize, scalar_bytes: usize) -> usize {
+        reflectors + 16 / scalar_bytes
     }
 }
 

@@ -1,8 +1,9 @@
-//! The arithmetic units that `larft` and `ormqr` multiply with, and how a block's threads share a product.
+//! The arithmetic units that `ormqr` multiplies with, and how a block's threads share a product.
 //!
 //! Both products of a block of 256 threads have `R` rows, those of a panel of reflectors or of as many rows of C, and
 //! [`STRIP`] columns; a thread holds `R / 16` rows of 4 columns.
 
+use crate::gram::Gram;
 use crate::shape::{STRIP, product_ld, staged_ld};
 use cuda_std::hint;
 use cuda_std::prelude::*;
@@ -17,7 +18,7 @@ pub const fn own_rows(reflectors: usize) -> usize {
 }
 
 /// A type with its units. The products are collectives of whole warps.
-pub trait Units: Scalar {
+pub trait Units: Gram {
     /// Whether a thread's rows of [`product`](Self::product) lie beside each other, as many as fill 16 bytes or more.
     const ROWS_TOGETHER: bool;
 
