@@ -18,7 +18,7 @@ use batchlas_bench::random::Random;
 use reduced::{check, reduce};
 use reflectors::{Case, apply};
 
-/// Nothing in registers, whatever the order is.
+/// All by panels, whatever the order is.
 const PANELS: Option<&str> = Some("blocked:tail=0");
 
 macro_rules! devices {
@@ -273,7 +273,7 @@ fn reflectors_of_odd_shapes() {
     }
 }
 
-/// The query is what a solve takes: where registers hold all columns, no more than a scale an item.
+/// The query is what a solve takes: where one launch reduces all columns, no more than a scale an item.
 #[test]
 fn workspaces_are_what_is_taken() {
     for (n, route, scales_only) in [

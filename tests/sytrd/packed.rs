@@ -142,7 +142,9 @@ fn bad_items_and_positions() {
 /// Where nothing is asked for, it is the most that fits.
 #[test]
 fn the_usual_tail() {
-    for (dtype, most) in [(Dtype::F32, [320, 320, 192]), (Dtype::F64, [256, 224, 192]), (Dtype::C64, [160, 128, 96])] {
+    for (dtype, most) in
+        [(Dtype::F32, [320, 320, 192]), (Dtype::F64, [256, 224, 192]), (Dtype::C64, [160, 128, 96])]
+    {
         for (arch, most) in [90, 80, 89].into_iter().zip(most) {
             let problem = sytrd::Problem { dtype, n: 400, batch: 7, uplo: Uplo::Lower };
             let (_, plan) = sytrd::plan(&problem, &Target::assumed(Arch(arch)), None).expect("a plan");

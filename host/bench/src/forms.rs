@@ -151,13 +151,7 @@ mod tests {
         assert_eq!(of(300, 1, Breadth::Short), and(&["blocked"], 128));
         assert_eq!(of(300, 16, Breadth::Short), and(&["blocked"], 8));
         assert_eq!(of(300, 1000, Breadth::Short), ["blocked"]);
-        let long = [
-            "blocked",
-            "blocked:tail=0",
-            "blocked:warps=4",
-            "blocked:warps=16",
-            "blocked:nb=16",
-        ];
+        let long = ["blocked", "blocked:tail=0", "blocked:warps=4", "blocked:warps=16", "blocked:nb=16"];
         assert_eq!(of(300, 1000, Breadth::Long), long);
         assert_eq!(of(300, 16, Breadth::Long), and(&long, 8));
         // All in one launch: the panels' parameters have nothing to say.

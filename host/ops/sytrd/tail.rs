@@ -75,8 +75,8 @@ pub(super) fn enqueue<T: KernelScalar>(
     let (a, Reduced { d, e, tau, scale, status, .. }) = (a.view, out);
     let dtype = <T as Scalar>::DTYPE;
     let form = forms_of(dtype).iter().find(|form| rest <= padded(form.rows));
-    let &form = form
-        .ok_or_else(|| Error::argument(format!("no kernel reduces {rest} columns of {dtype} at once")))?;
+    let &form =
+        form.ok_or_else(|| Error::argument(format!("no kernel reduces {rest} columns of {dtype} at once")))?;
     macro_rules! call {
         ($($width:literal),*) => {
             sytd2_packed::call::<T, $($width),*>(

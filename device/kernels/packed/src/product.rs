@@ -25,7 +25,7 @@ pub(crate) struct Product<T, const ROWS: usize> {
     pub columns: [T; MOST_UNITS],
 }
 
-/// Most [units](Triangle::UNITS) of a form.
+/// Most [units](Triangle::UNITS) of a form that there is.
 pub(crate) const MOST_UNITS: usize = 4;
 
 impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
@@ -42,11 +42,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
     /// Whether groups are done with by slots: elsewhere registers are spilled with it.
     const HAS_SLOTS: bool = size_of::<T>() == 4 && COLUMNS == 8 && ROWS != 6 || Self::WARPS == 1;
     /// Units of a warp.
-    pub const UNITS: usize = {
-        let units = Self::SUMMED.div_ceil(Self::UNIT);
-        assert!(units <= MOST_UNITS);
-        units
-    };
+    pub const UNITS: usize = Self::SUMMED.div_ceil(Self::UNIT);
 
     /// `A -= v w^H + w v^H`, and this warp's part of `A x`, in the columns from `from` on; column `from` as it is after that is left
     /// for all warps in buffer `from % 2`.

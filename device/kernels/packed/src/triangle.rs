@@ -80,7 +80,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
     /// Whether this lane's rows are columns of this warp.
     #[inline(always)]
     pub fn is_own(&self) -> bool {
-        self.tile.rank() / Self::GROUP as u32 % Self::WARPS as u32 == self.warp
+        Self::WARPS == 1 || self.tile.rank() / Self::GROUP as u32 % Self::WARPS as u32 == self.warp
     }
 
     /// The place of word `word` of 16 bytes of group `q` in tile (`r`, `b`), from this thread's first on: consecutive threads
