@@ -172,7 +172,7 @@ fn larger_blocks() {
     let queue = Queue::simt(4);
     let n = 164;
     let items = [Random::new(9).hermitian(n)];
-    for route in [None, PANELS] {
+    for route in [Some("blocked:tail=128"), PANELS] {
         let reduced = reduce::<f32>(&queue, &items, Uplo::Lower, route);
         assert_eq!(reduced.status, [0]);
         check("larger blocks", &items, &reduced);
