@@ -83,7 +83,7 @@ fn all_of_a_matrix() {
 /// Both ends of the small forms and what lies between, in all types.
 #[test]
 fn small_orders() {
-    for n in [1, 2, 33, 64, 65, 96, 97, 128] {
+    for n in [1usize, 2, 33, 64, 65, 96, 97, 128] {
         let queues = [1, 2, 3, 4].map(|seed| Queue::simt(seed + n as u64));
         let (shape, tail) = ((n, 1), n.next_multiple_of(32).max(64));
         random::<f32>(&queues[0], shape, tail);
