@@ -180,7 +180,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         let mut loaded = self.loaded(k + 1, true);
         let (mut form, mut square) = (<T::Real as Real>::ZERO, <T::Real as Real>::ZERO);
         if Self::WARPS == 1 {
-            [form, square] = self.sums(k).get_array::<2>(0);
+            (form, square) = (self.sums(k).get(0), self.sums(k).get(1));
         }
         for pair in 0..Self::WARPS / 2 {
             let [first, of_x, second, _] = self.sums(k).get_array::<4>(4 * pair as u32);
