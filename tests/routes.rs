@@ -304,7 +304,7 @@ fn a_record_has_the_parameters_of_reductions_and_reflectors() {
     let problem = ormqr::Problem { dtype, n, columns: 3, reflectors: 5, batch };
     let (_, product) = ormqr::plan(&problem, &target, None).unwrap();
     for (op, params, said) in [
-        (&sytrd::OPERATION, reduction.params, "blocked:nb=24,warps=4,grid=1,tail=128"),
+        (&sytrd::OPERATION, reduction.params, "blocked:nb=24,warps=4,grid=1,tail=256"),
         (&ormqr::OPERATION, product.params, "blocked:nb=64"),
     ] {
         let all = coverage::decisions();

@@ -106,8 +106,6 @@ fn block_syev(queue: &Queue) -> Vec<Outcome> {
             outcomes.push(solved::<Complex<f64>>(queue, &format!("block:warps={warps}"), n, 2, jobz));
         }
     }
-    outcomes.extend(panel::reductions(queue, 37, Some("blocked:tail=64")));
-    outcomes.extend(panel::reductions(queue, 66, Some("blocked:tail=128")));
     outcomes
 }
 

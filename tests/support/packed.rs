@@ -2,20 +2,23 @@
 
 use batchlas::{Complex, Queue, Scalar};
 
-use super::panel::Reduced;
+use super::panel::{self, Reduced};
 use super::{Outcome, integers, numbers};
 
 /// An order for each form, which does not fill it; the triangles take turns.
 pub fn packed(queue: &Queue) -> Vec<Outcome> {
-    let mut outcomes = vec![];
-    for (n, tail) in [(130, 160), (161, 192), (194, 256), (257, 320)] {
+    let mut outcomes = panel::reductions(queue, 37, Some("blocked:tail=64"));
+    outcomes.extend(panel::reductions(queue, 66, Some("blocked:tail=96")));
+    for (n, tail) in [(97, 128), (130, 160), (161, 192), (194, 256), (257, 320)] {
         outcomes.push(reduction::<f32>(queue, n, tail));
     }
-    for (n, tail) in [(129, 160), (162, 192), (193, 224), (226, 256)] {
+    for (n, tail) in [(98, 128), (129, 160), (162, 192), (193, 224), (226, 256)] {
         outcomes.push(reduction::<f64>(queue, n, tail));
         outcomes.push(reduction::<Complex<f32>>(queue, n, tail));
     }
-    outcomes.push(reduction::<Complex<f64>>(queue, 130, 160));
+    for (n, tail) in [(97, 128), (130, 160)] {
+        outcomes.push(reduction::<Complex<f64>>(queue, n, tail));
+    }
     outcomes
 }
 

@@ -1,4 +1,4 @@
-//! `blocked` whose reduction ends, or is done, by one launch above what registers alone hold.
+//! `blocked` whose reduction ends, or is done, by one launch.
 #![cfg(any(feature = "simt", feature = "cuda"))]
 
 use batchlas::{Device, Scalar, Uplo};
@@ -25,6 +25,9 @@ pub fn random_items<T: Scalar>(arm: Arm, orders: &[usize]) {
 #[test]
 fn on_the_executor() {
     random_items::<f32>(Arm { device: Device::Simt, route: "blocked:tail=160" }, &[130]);
+    random_items::<f64>(Arm { device: Device::Simt, route: "blocked:tail=64" }, &[63, 70]);
+    random_items::<batchlas::Complex<f32>>(Arm { device: Device::Simt, route: "blocked:tail=64" }, &[48]);
+    random_items::<batchlas::Complex<f64>>(Arm { device: Device::Simt, route: "blocked:tail=96" }, &[65]);
 }
 
 #[cfg(feature = "cuda")]
@@ -49,9 +52,9 @@ mod cuda {
 
     fn all<T: Scalar>() {
         let routes: &[&'static str] = match T::DTYPE {
-            Dtype::C64 => &["blocked:tail=160"],
-            Dtype::F32 => &["blocked:tail=192", "blocked:tail=256", "blocked:tail=320"],
-            _ => &["blocked:tail=160", "blocked:tail=192", "blocked:tail=256"],
+            Dtype::C64 => &["blocked:tail=64", "blocked:tail=128", "blocked:tail=160"],
+            Dtype::F32 => &["blocked:tail=96", "blocked:tail=192", "blocked:tail=256", "blocked:tail=320"],
+            _ => &["blocked:tail=96", "blocked:tail=160", "blocked:tail=192", "blocked:tail=256"],
         };
         for &route in routes {
             let arm = Arm { device: Device::Cuda(0), route };
@@ -61,7 +64,7 @@ mod cuda {
                 eprintln!("skipped: {error}");
                 continue;
             }
-            random_items::<T>(arm, &[129, 160, 192, 200, 224, 256, 300, 320, 500]);
+            random_items::<T>(arm, &[33, 64, 65, 96, 97, 128, 129, 160, 192, 200, 224, 256, 300, 320, 500]);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! The last columns of a reduction, or all of them, as one triangle in registers and shared memory.
+//! The last columns of a reduction, or all of them, by one launch.
 
 use batchlas::ops::{Target, sytrd};
 use batchlas::routes::Pin;
@@ -80,32 +80,77 @@ fn all_of_a_matrix() {
     queues.iter().for_each(has_few_conflicts);
 }
 
-/// A panel, then what it leaves: 161 columns and 168.
+/// Both ends of the small forms and what lies between, in all types.
+#[test]
+fn small_orders() {
+    for n in [1usize, 2, 33, 64, 65, 96, 97, 128] {
+        let queues = [1, 2, 3, 4].map(|seed| Queue::simt(seed + n as u64));
+        let (shape, tail) = ((n, 1), n.next_multiple_of(32).max(64));
+        random::<f32>(&queues[0], shape, tail);
+        random::<f64>(&queues[1], shape, tail);
+        random::<Complex<f32>>(&queues[2], shape, tail);
+        random::<Complex<f64>>(&queues[3], shape, tail);
+        queues.iter().filter(|_| n > 32).for_each(has_few_conflicts);
+    }
+}
+
+/// Panels, then what they leave: 161 columns and 168; 38 of a block of one warp, and of two; 91 and 128.
 #[test]
 fn what_panels_leave() {
     random::<f32>(&Queue::simt(1), (193, 1), 192);
     random::<f32>(&Queue::simt(2), (200, 1), 192);
+    random::<f32>(&Queue::simt(3), (70, 2), 64);
+    random::<Complex<f64>>(&Queue::simt(4), (70, 1), 64);
+    random::<f64>(&Queue::simt(5), (123, 1), 96);
+    random::<Complex<f32>>(&Queue::simt(6), (160, 1), 128);
 }
 
 #[test]
 fn every_class() {
     classes::<f32>(&Queue::simt(3), 129, 160);
+    classes::<f32>(&Queue::simt(4), 43, 64);
+    classes::<f64>(&Queue::simt(5), 66, 96);
+    classes::<Complex<f32>>(&Queue::simt(6), 37, 64);
+    classes::<Complex<f64>>(&Queue::simt(7), 65, 96);
 }
 
 /// A bad item leaves the other its bits, which are those that it has alone and elsewhere in a batch.
-#[test]
-fn bad_items_and_positions() {
+fn bad_beside_good<T: Scalar>(n: usize, tail: usize) {
     let queue = Queue::simt(5);
-    let (n, route) = (133, Some("blocked:tail=160"));
+    let route = format!("blocked:tail={tail}");
     let mut random = Random::new(3);
     let good = random.hermitian(n);
     let mut bad = random.hermitian(n);
-    bad.set(n - 1, 4, f64::INFINITY, 0.0);
-    let alone = reduce::<f32>(&queue, std::slice::from_ref(&good), Uplo::Upper, route);
-    let both = reduce::<f32>(&queue, &[bad, good], Uplo::Upper, route);
-    assert_eq!((alone.status[0], &both.status[..]), (0, &[-1, 0][..]));
-    assert_eq!(alone.bits_of(0), both.bits_of(1));
-    assert!(both.d[..n].iter().chain(&both.e[..n - 1]).all(|x| x.is_nan()));
+    bad.set(n - 1, 4, if n % 2 == 0 { f64::NAN } else { f64::INFINITY }, 0.0);
+    let alone = reduce::<T>(&queue, std::slice::from_ref(&good), Uplo::Upper, Some(&route));
+    let both = reduce::<T>(&queue, &[bad, good], Uplo::Upper, Some(&route));
+    assert_eq!((alone.status[0], &both.status[..]), (0, &[-1, 0][..]), "{n}");
+    assert_eq!(alone.bits_of(0), both.bits_of(1), "{n}");
+    let nan = |x: &<T as Scalar>::Real| x.to_string() == "NaN";
+    assert!(both.d[..n].iter().chain(&both.e[..n - 1]).all(nan), "{n}");
+}
+
+#[test]
+fn bad_items_and_positions() {
+    bad_beside_good::<f32>(133, 160);
+    bad_beside_good::<f32>(48, 64);
+    bad_beside_good::<Complex<f32>>(63, 64);
+    bad_beside_good::<f64>(66, 96);
+    bad_beside_good::<Complex<f64>>(67, 96);
+}
+
+/// Where nothing is asked for, it is the most that fits.
+#[test]
+fn the_usual_tail() {
+    for (dtype, most) in
+        [(Dtype::F32, [320, 320, 192]), (Dtype::F64, [256, 224, 192]), (Dtype::C64, [160, 128, 96])]
+    {
+        for (arch, most) in [90, 80, 89].into_iter().zip(most) {
+            let problem = sytrd::Problem { dtype, n: 400, batch: 7, uplo: Uplo::Lower };
+            let (_, plan) = sytrd::plan(&problem, &Target::assumed(Arch(arch)), None).expect("a plan");
+            assert_eq!(plan.params.get("tail"), Some(most), "{dtype} sm_{arch}");
+        }
+    }
 }
 
 /// What fits which device, by types; what there is no kernel for is an error that says what there is.
@@ -115,10 +160,10 @@ fn tails_that_fit() {
         (Dtype::F32, 320, 320, 192),
         (Dtype::F64, 256, 224, 192),
         (Dtype::C32, 256, 224, 192),
-        (Dtype::C64, 160, 64, 64),
+        (Dtype::C64, 160, 128, 96),
     ] {
         for (arch, most) in [(90, sm_90), (80, sm_80), (89, sm_89)] {
-            for tail in [64, 128, 160, 192, 224, 256, 320] {
+            for tail in [64, 96, 128, 160, 192, 224, 256, 320] {
                 let got = plan(dtype, &Target::assumed(Arch(arch)), tail);
                 let is_known = match dtype {
                     Dtype::F32 => tail != 224,
@@ -132,7 +177,7 @@ fn tails_that_fit() {
                     }
                     Err(error) => {
                         assert!(!is_known || tail > most, "{dtype} sm_{arch} {tail}: {error}");
-                        let why = if is_known { "bytes of shared memory" } else { "one of 64, 128, 160" };
+                        let why = if is_known { "bytes of shared memory" } else { "one of 64, 96, 128, 160" };
                         assert!(error.contains(why), "{dtype} sm_{arch} {tail}: {error}");
                     }
                 }
@@ -149,7 +194,7 @@ macro_rules! on_a_gpu {
             fn every_order() {
                 let Some(queue) = support::queue(Device::Cuda(0)) else { return };
                 for tail in [$($tail),*].into_iter().filter(|tail| fits(<$t>::DTYPE, &Target::of(&queue), *tail)) {
-                    for n in [129, 130, 159, 160, 161, 192, 193, 200, 225, 255, 256, 257, 300, 320, 321, 384, 513] {
+                    for n in [33, 48, 63, 64, 65, 95, 96, 97, 127, 128, 129, 130, 159, 160, 161, 192, 193, 200, 225, 255, 256, 257, 300, 320, 321, 384, 513] {
                         random::<$t>(&queue, (n, 5), tail);
                     }
                 }
@@ -169,9 +214,9 @@ macro_rules! on_a_gpu {
 mod cuda {
     use super::*;
     on_a_gpu! {
-        f32 = f32, [160, 192, 256, 320];
-        f64 = f64, [160, 192, 224, 256];
-        c32 = Complex<f32>, [160, 192, 224, 256];
-        c64 = Complex<f64>, [160];
+        f32 = f32, [64, 96, 128, 160, 192, 256, 320];
+        f64 = f64, [64, 96, 128, 160, 192, 224, 256];
+        c32 = Complex<f32>, [64, 96, 128, 160, 192, 224, 256];
+        c64 = Complex<f64>, [64, 96, 128, 160];
     }
 }

@@ -36,7 +36,7 @@ fn warps(dtype: Dtype, rows: usize) -> &'static [usize] {
 }
 
 /// Rows of a lane and columns of a warp for an order, where nothing says otherwise.
-pub(crate) fn usual_tile(dtype: Dtype, n: usize) -> (usize, usize) {
+fn usual_tile(dtype: Dtype, n: usize) -> (usize, usize) {
     let rows = rows(n);
     (rows, padded(rows) / warps(dtype, rows)[0])
 }

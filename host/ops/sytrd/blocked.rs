@@ -136,7 +136,7 @@ impl Panels {
     }
 
     /// Elements of W, and for a grid those of x, the parts, the dots and the norms, and words of the counter; none where
-    /// registers hold all columns.
+    /// one launch reduces all columns.
     fn elements(&self, batch: usize) -> [usize; 6] {
         let Panels { n, nb, grid, tail, .. } = *self;
         if n <= tail {

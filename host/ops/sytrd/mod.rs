@@ -40,7 +40,6 @@ pub(crate) const BLOCKED: &[Param] = &[
     // Most columns of V and W that a block keeps in shared memory, beside its last 8; as many as fit. Left out: what lets
     // the other blocks of a multiprocessor have their share.
     Param::Named { name: "staged", min: 0, max: 32 },
-    // Most columns that are reduced by one launch at the end: 0, 64 or 128 in registers; 160, 192, 224, 256 or 320, as far as a type
-    // has them, with one triangle in registers and shared memory.
+    // Most columns that are reduced by one launch at the end: 0, 64, 96, 128, 160, 192, 224, 256 or 320, as far as a type has them.
     Param::Named { name: "tail", min: 0, max: 320 },
 ];

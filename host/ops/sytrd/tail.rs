@@ -1,63 +1,40 @@
-//! The last columns of a reduction, or all of a small one: in registers, or one triangle in registers and shared memory; one
-//! launch, a block of threads an item.
+//! The last columns of a reduction, or all of a small one: one triangle in registers and shared memory; one launch, a block of
+//! threads an item.
 
-use kernels_block_syev::shape::{Offsets, threads};
-use kernels_block_syev::sytd2::sytd2;
-use kernels_packed::shape::{Form, Offsets as PackedOffsets, forms, padded, threads as packed_threads};
+use kernels_packed::shape::{Form, Offsets, forms, padded, threads};
 use kernels_packed::sytd2_packed::sytd2_packed;
 
 use super::blocked::Reduced;
 use crate::error::{Error, Result};
-use crate::ops::syev::block::usual_tile;
 use crate::ops::tiles::{KernelScalar, Matrices, config, submit};
 use crate::ops::{Target, Uplo};
 use crate::queue::Queue;
 use crate::scalar::{Dtype, Scalar};
 
-/// Most columns that registers alone hold.
-const IN_REGISTERS: [usize; 2] = [64, 128];
-
-/// The kernel that reduces what is left.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Kernel {
-    /// `sytd2`, with rows a lane and columns a warp.
-    Registers(usize, usize),
-    /// `sytd2_packed`.
-    Packed(Form),
+/// The forms of the kernel, the smallest first.
+fn forms_of(dtype: Dtype) -> &'static [Form] {
+    forms(dtype.bytes(), dtype.real().bytes())
 }
 
-impl Kernel {
-    /// The smallest one that holds so many columns.
-    fn new(dtype: Dtype, columns: usize) -> Option<Self> {
-        if columns <= IN_REGISTERS[1] {
-            let (rows, width) = usual_tile(dtype, columns);
-            return Some(Kernel::Registers(rows, width));
-        }
-        forms(dtype.bytes()).iter().find(|form| columns <= padded(form.rows)).copied().map(Kernel::Packed)
-    }
-
-    /// Bytes of shared memory for so many columns.
-    fn bytes(self, dtype: Dtype, columns: usize) -> usize {
-        let (scalar, real) = (dtype.bytes(), dtype.real().bytes());
-        match self {
-            Kernel::Registers(rows, width) => Offsets::new(rows, width, scalar, real, columns, false).end,
-            Kernel::Packed(form) => PackedOffsets::new(form, scalar, real).end,
-        }
-    }
+/// Bytes of shared memory of a form.
+fn bytes(dtype: Dtype, form: Form) -> usize {
+    Offsets::new(form, dtype.bytes(), dtype.real().bytes()).end
 }
 
-/// The numbers of columns that kernels are made for, each beside the bytes of shared memory that it and smaller ones take.
+/// The numbers of columns that forms are made for, each beside the bytes of shared memory that it and smaller ones take.
 fn sizes(dtype: Dtype) -> Vec<(usize, usize)> {
-    let packed = forms(dtype.bytes()).iter().map(|form| padded(form.rows));
     let mut most = 0;
-    let sizes = IN_REGISTERS.into_iter().chain(packed).filter_map(|columns| {
-        most = most.max(Kernel::new(dtype, columns)?.bytes(dtype, columns));
-        Some((columns, most))
+    let sizes = forms_of(dtype).iter().map(|&form| {
+        most = most.max(bytes(dtype, form));
+        (padded(form.rows), most)
     });
     sizes.collect()
 }
 
-/// The most columns of a tail: what is asked for, or what is usual where shared memory has room for it.
+/// The most columns of a tail: what is asked for, else as many as shared memory has room for. That was the fastest at every order
+/// and batch measured: f32 with vectors, us a matrix, n = 256 with 128 (in another kernel), 160, 192 and 256 columns 9.42, 9.05, 8.68 and
+/// 7.20, n = 512 with 160, 256 and 320 54.0, 52.2 and 51.6 (H200, batch 512 and 256). Only in f64 is 192 no faster than a
+/// panel and 160: n = 176 5.77 and 5.78, n = 192 6.32 and 6.27.
 pub(super) fn columns(
     dtype: Dtype,
     asked: Option<usize>,
@@ -66,8 +43,7 @@ pub(super) fn columns(
     let most = target.limits().map_or(0, |limits| limits.shared_bytes_per_block);
     let sizes = sizes(dtype);
     let Some(asked) = asked else {
-        let fits = |&&(columns, bytes): &&(usize, usize)| columns <= usual(dtype) && bytes <= most;
-        return Ok(sizes.iter().rfind(fits).map_or(0, |&(columns, _)| columns));
+        return Ok(sizes.iter().rfind(|&&(_, bytes)| bytes <= most).map_or(0, |&(columns, _)| columns));
     };
     if asked == 0 {
         return Ok(0);
@@ -84,12 +60,6 @@ pub(super) fn columns(
     }
 }
 
-/// Columns of a tail where nothing says otherwise: of n = 128 with vectors, us a matrix with 128 and with 64 columns, f32 1.84 and 2.13,
-/// f64 2.83 and 2.92, c32 3.97 and 3.86, c64 6.36 and 6.00 (H200, batch 1024; benches/results/blocked_h200_2026-11-30.jsonl).
-fn usual(dtype: Dtype) -> usize {
-    if dtype.is_complex() { 64 } else { 128 }
-}
-
 /// Reduces the columns from `first` on. Where that is 0 the triangle `uplo` is read and scaled, as `scale` of
 /// [`blocked`](super::blocked) does, else the lower one.
 pub(super) fn enqueue<T: KernelScalar>(
@@ -103,9 +73,13 @@ pub(super) fn enqueue<T: KernelScalar>(
     let upper = u32::from(first == 0 && uplo == Uplo::Upper);
     let (order, ld, stride, e_stride) = (n as u32, a.ld()?, a.stride as u64, out.e_stride as u64);
     let (a, Reduced { d, e, tau, scale, status, .. }) = (a.view, out);
+    let dtype = <T as Scalar>::DTYPE;
+    let form = forms_of(dtype).iter().find(|form| rest <= padded(form.rows));
+    let &form =
+        form.ok_or_else(|| Error::argument(format!("no kernel reduces {rest} columns of {dtype} at once")))?;
     macro_rules! call {
-        ($kernel:ident, $($width:literal),*) => {
-            $kernel::call::<T, $($width),*>(
+        ($($width:literal),*) => {
+            sytd2_packed::call::<T, $($width),*>(
                 a,
                 *d,
                 *e,
@@ -121,32 +95,26 @@ pub(super) fn enqueue<T: KernelScalar>(
             )
         };
     }
-    let dtype = <T as Scalar>::DTYPE;
-    let kernel = Kernel::new(dtype, rest)
-        .ok_or_else(|| Error::argument(format!("no kernel reduces {rest} columns of {dtype} at once")))?;
-    let (threads, call) = match kernel {
-        Kernel::Registers(rows, columns) => {
-            let call = match (rows, columns) {
-                (2, 16) => call!(sytd2, 2, 16),
-                (2, _) => call!(sytd2, 2, 32),
-                _ => call!(sytd2, 4, 16),
-            };
-            (threads(rows, columns), call)
-        }
-        Kernel::Packed(Form { rows, columns, in_shared }) => {
-            let call = match (rows, columns, in_shared) {
-                (5, 8, 1) => call!(sytd2_packed, 5, 8, 1),
-                (5, 8, _) => call!(sytd2_packed, 5, 8, 2),
-                (5, ..) => call!(sytd2_packed, 5, 4, 2),
-                (6, 8, _) => call!(sytd2_packed, 6, 8, 2),
-                (6, ..) => call!(sytd2_packed, 6, 4, 1),
-                (7, ..) => call!(sytd2_packed, 7, 4, 2),
-                (8, 8, _) => call!(sytd2_packed, 8, 8, 3),
-                (8, ..) => call!(sytd2_packed, 8, 4, 3),
-                _ => call!(sytd2_packed, 10, 4, 3),
-            };
-            (packed_threads(columns), call)
-        }
+    let call = match (form.rows, form.columns, form.in_shared) {
+        (2, 32, 0) => call!(2, 32, 0),
+        (2, 32, _) => call!(2, 32, 1),
+        (2, _, 0) => call!(2, 16, 0),
+        (2, ..) => call!(2, 16, 1),
+        (3, 32, _) => call!(3, 32, 1),
+        (3, 16, _) => call!(3, 16, 1),
+        (3, ..) => call!(3, 8, 1),
+        (4, 16, _) => call!(4, 16, 1),
+        (4, 8, _) => call!(4, 8, 1),
+        (4, ..) => call!(4, 4, 1),
+        (5, 8, 1) => call!(5, 8, 1),
+        (5, 8, _) => call!(5, 8, 2),
+        (5, ..) => call!(5, 4, 2),
+        (6, 8, _) => call!(6, 8, 2),
+        (6, ..) => call!(6, 4, 1),
+        (7, ..) => call!(7, 4, 2),
+        (8, 8, _) => call!(8, 8, 3),
+        (8, ..) => call!(8, 4, 3),
+        _ => call!(10, 4, 3),
     };
-    submit(queue, config(batch as u64, 1, threads as u32, kernel.bytes(dtype, rest))?, call)
+    submit(queue, config(batch as u64, 1, threads(form.columns) as u32, bytes(dtype, form))?, call)
 }

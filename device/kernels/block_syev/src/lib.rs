@@ -1,9 +1,8 @@
-//! Symmetric and Hermitian eigensolver kernels for n <= 128: one launch, a block of threads a matrix; and their reduction alone.
+//! Symmetric and Hermitian eigensolver kernels for n <= 128: one launch, a block of threads a matrix.
 //!
 //! | module | what it does |
 //! |---|---|
 //! | [`syev_block`] | the kernel |
-//! | [`sytd2`] | the reduction alone |
 //! | [`shape`] | threads, shared memory and its parts |
 //! | `reduce` | reduction to tridiagonal form, the matrix in registers |
 //! | `bisect` | values only: Sturm counts, a lane a value |
@@ -19,9 +18,7 @@ mod chase;
 mod reduce;
 pub mod shape;
 pub mod syev_block;
-pub mod sytd2;
 
 /// All kernels of this crate.
 #[cfg(not(target_os = "cuda"))]
-pub static KERNELS: &[&cuda_std::launch::KernelInfo] =
-    &[&syev_block::syev_block::KERNEL, &sytd2::sytd2::KERNEL];
+pub static KERNELS: &[&cuda_std::launch::KernelInfo] = &[&syev_block::syev_block::KERNEL];

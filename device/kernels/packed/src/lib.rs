@@ -1,5 +1,5 @@
-//! Reduction to tridiagonal form above what registers alone hold: the lower triangle in registers and shared memory, one
-//! launch, a block of threads a matrix.
+//! Reduction to tridiagonal form of a matrix, or of what panels leave of it: the lower triangle in registers and shared memory,
+//! one launch, a block of threads a matrix.
 //!
 //! | module | what it does |
 //! |---|---|

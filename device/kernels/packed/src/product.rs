@@ -22,8 +22,11 @@ pub(crate) struct Product<T, const ROWS: usize> {
     /// What the columns give to this lane's rows.
     pub rows: [T; ROWS],
     /// What the rows give to a column of each [unit](Triangle::UNIT), which is this lane's.
-    pub columns: [T; 5],
+    pub columns: [T; MOST_UNITS],
 }
+
+/// Most [units](Triangle::UNITS) of a form that there is.
+pub(crate) const MOST_UNITS: usize = 4;
 
 impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
     Triangle<T, ROWS, COLUMNS, SHARED>
@@ -37,7 +40,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
     /// Columns of the groups that the warps have beside each other.
     const SLOT: u32 = (Self::GROUP * Self::WARPS) as u32;
     /// Whether groups are done with by slots: elsewhere registers are spilled with it.
-    const HAS_SLOTS: bool = size_of::<T>() == 4 && COLUMNS == 8 && ROWS != 6;
+    const HAS_SLOTS: bool = size_of::<T>() == 4 && COLUMNS == 8 && ROWS != 6 || Self::WARPS == 1;
     /// Units of a warp.
     pub const UNITS: usize = Self::SUMMED.div_ceil(Self::UNIT);
 
@@ -45,7 +48,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
     /// for all warps in buffer `from % 2`.
     #[inline(always)]
     pub fn update_and_multiply(&mut self, from: u32, vectors: &Vectors<T, ROWS>) -> Product<T, ROWS> {
-        let mut product = Product { rows: [T::ZERO; ROWS], columns: [T::ZERO; 5] };
+        let mut product = Product { rows: [T::ZERO; ROWS], columns: [T::ZERO; MOST_UNITS] };
         macro_rules! blocks {
             ($is_first:literal: $($b:literal)*) => { $(
                 if $b < ROWS && $is_first == ($b < ROWS / 2) {
@@ -57,7 +60,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         if Self::has_first_half(from) {
             blocks!(true: 0 1 2 3 4);
         }
-        blocks!(false: 2 3 4 5 6 7 8 9);
+        blocks!(false: 1 2 3 4 5 6 7 8 9);
         product
     }
 
@@ -132,7 +135,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         }
         let c = from.wrapping_sub(first);
         let slot = 32 * B as u32 + Self::SLOT * q as u32;
-        if (!Self::HAS_SLOTS || from >= slot) && c < Self::GROUP as u32 {
+        if (!Self::HAS_SLOTS || Self::WARPS == 1 || from >= slot) && c < Self::GROUP as u32 {
             self.publish::<B>(q, c, from);
         }
     }

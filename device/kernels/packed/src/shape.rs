@@ -15,16 +15,42 @@ const fn form(rows: usize, columns: usize, in_shared: usize) -> Form {
     Form { rows, columns, in_shared }
 }
 
-const FORMS_4: [Form; 4] = [form(5, 8, 1), form(6, 8, 2), form(8, 8, 3), form(10, 4, 3)];
-const FORMS_8: [Form; 4] = [form(5, 8, 2), form(6, 4, 1), form(7, 4, 2), form(8, 4, 3)];
-const FORMS_16: [Form; 1] = [form(5, 4, 2)];
+const F32: [Form; 7] = [
+    form(2, 32, 0),
+    form(3, 32, 1),
+    form(4, 16, 1),
+    form(5, 8, 1),
+    form(6, 8, 2),
+    form(8, 8, 3),
+    form(10, 4, 3),
+];
+const F64: [Form; 7] = [
+    form(2, 16, 0),
+    form(3, 16, 1),
+    form(4, 8, 1),
+    form(5, 8, 2),
+    form(6, 4, 1),
+    form(7, 4, 2),
+    form(8, 4, 3),
+];
+const C32: [Form; 7] = [
+    form(2, 32, 1),
+    form(3, 16, 1),
+    form(4, 8, 1),
+    form(5, 8, 2),
+    form(6, 4, 1),
+    form(7, 4, 2),
+    form(8, 4, 3),
+];
+const C64: [Form; 4] = [form(2, 16, 1), form(3, 8, 1), form(4, 4, 1), form(5, 4, 2)];
 
-/// The forms for scalars of so many bytes, the smallest first.
-pub const fn forms(bytes: usize) -> &'static [Form] {
-    match bytes {
-        4 => &FORMS_4,
-        8 => &FORMS_8,
-        _ => &FORMS_16,
+/// The forms for scalars and reals of so many bytes, the smallest first.
+pub const fn forms(bytes: usize, real_bytes: usize) -> &'static [Form] {
+    match (bytes, real_bytes) {
+        (4, _) => &F32,
+        (8, 8) => &F64,
+        (8, _) => &C32,
+        _ => &C64,
     }
 }
 

@@ -1,6 +1,6 @@
 //! A column of the reduction, between two barriers.
 
-use crate::product::{Product, Vectors};
+use crate::product::{MOST_UNITS, Product, Vectors};
 use crate::triangle::Triangle;
 use cuda_std::prelude::*;
 use device_linalg::fold::choose;
@@ -119,7 +119,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         }
         self.tile.sync();
         // All reads before the first store, or each waits for it.
-        let (mut sums, mut x) = ([T::ZERO; 5], [T::ZERO; 5]);
+        let (mut sums, mut x) = ([T::ZERO; MOST_UNITS], [T::ZERO; MOST_UNITS]);
         for unit in 0..Self::UNITS {
             if let Some(column) = self.unit_column(unit, k + 1) {
                 sums[unit] = parts.get(column);
@@ -162,13 +162,15 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
     fn product(parts: Shared<T>, at: u32) -> T {
         let mut sums = [T::ZERO; 4];
-        for s in 0..4 {
-            sums[s] = parts.get(s as u32 * Self::PADDED + at);
+        for warp in 0..Self::WARPS {
+            let part = parts.get(warp as u32 * Self::PADDED + at);
+            sums[warp % 4] = if warp < 4 { part } else { sums[warp % 4] + part };
         }
-        for warp in 4..Self::WARPS {
-            sums[warp % 4] += parts.get(warp as u32 * Self::PADDED + at);
+        match Self::WARPS {
+            1 => sums[0],
+            2 => sums[0] + sums[1],
+            _ => (sums[0] + sums[1]) + (sums[2] + sums[3]),
         }
-        (sums[0] + sums[1]) + (sums[2] + sums[3])
     }
 
     /// The reflector of column `k`, from what all warps left; the vectors of its update, and the next column.
@@ -177,6 +179,9 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         let memory = self.memory;
         let mut loaded = self.loaded(k + 1, true);
         let (mut form, mut square) = (<T::Real as Real>::ZERO, <T::Real as Real>::ZERO);
+        if Self::WARPS == 1 {
+            (form, square) = (self.sums(k).get(0), self.sums(k).get(1));
+        }
         for pair in 0..Self::WARPS / 2 {
             let [first, of_x, second, _] = self.sums(k).get_array::<4>(4 * pair as u32);
             form += first + second;

@@ -13,7 +13,7 @@ use device_linalg::layout::Item;
 /// triangle from row and column `first` on is read, of elements of about 1, and neither is touched. Below the diagonal of each
 /// column is left its reflector's vector, beginning with 1; the rest of the lower triangle is not set. `d`, `tau`: `n` an
 /// item; `e`: `e_stride` an item; from place `first` on `n - first` of `d` and one less of `e` and `tau` are set. For an item with
-/// a NaN or an infinity all of them and the lower triangle are zero. All that is as `sytd2` has it.
+/// a NaN or an infinity all of them and the lower triangle are zero.
 ///
 /// # Lanes
 /// The triangle lies in tiles of 32 by 32. A warp has `COLUMNS` columns of each column of tiles, lane = row. The tiles of the
@@ -23,7 +23,8 @@ use device_linalg::layout::Item;
 /// [`Offsets`](crate::shape::Offsets).
 ///
 /// # Synchronisation
-/// A block barrier a column, and two; with scaling two more. Bad items leave as a block.
+/// A block barrier a column, and two; with scaling two more. Bad items leave as a block. A block of one warp has bounds of two: of
+/// one alone `ptxas` makes warp barriers, after which it takes every branch for one within the warp.
 ///
 /// # Numerics
 /// As `latrd`: the product is that with the column below the pivot, before its reflector is known; `v^H A v` follows from it. For
@@ -36,14 +37,25 @@ use device_linalg::layout::Item;
 /// # Source
 /// LAPACK's `zhetd2`; `docs/algorithms/blocked.md`.
 #[kernel(
+    group(T = [f32], ROWS = [2], COLUMNS = [32], SHARED = [0], launch_bounds(64, 6)),
+    group(T = [f32], ROWS = [3], COLUMNS = [32], SHARED = [1], launch_bounds(64, 6)),
+    group(T = [f32], ROWS = [4], COLUMNS = [16], SHARED = [1], launch_bounds(64, 6)),
     group(T = [f32], ROWS = [5], COLUMNS = [8], SHARED = [1], launch_bounds(128, 3)),
     group(T = [f32], ROWS = [6], COLUMNS = [8], SHARED = [2], launch_bounds(128, 3)),
     group(T = [f32], ROWS = [8], COLUMNS = [8], SHARED = [3], launch_bounds(128, 2)),
     group(T = [f32], ROWS = [10], COLUMNS = [4], SHARED = [3], launch_bounds(256, 1)),
+    group(T = [f64], ROWS = [2], COLUMNS = [16], SHARED = [0], launch_bounds(64, 6)),
+    group(T = [c32], ROWS = [2], COLUMNS = [32], SHARED = [1], launch_bounds(64, 5)),
+    group(T = [f64, c32], ROWS = [3], COLUMNS = [16], SHARED = [1], launch_bounds(64, 6)),
+    group(T = [f64], ROWS = [4], COLUMNS = [8], SHARED = [1], launch_bounds(128, 3)),
+    group(T = [c32], ROWS = [4], COLUMNS = [8], SHARED = [1], launch_bounds(128, 2)),
     group(T = [f64, c32], ROWS = [5], COLUMNS = [8], SHARED = [2], launch_bounds(128, 2)),
     group(T = [f64, c32], ROWS = [6], COLUMNS = [4], SHARED = [1], launch_bounds(256, 1)),
     group(T = [f64, c32], ROWS = [7], COLUMNS = [4], SHARED = [2], launch_bounds(256, 1)),
     group(T = [f64, c32], ROWS = [8], COLUMNS = [4], SHARED = [3], launch_bounds(256, 1)),
+    group(T = [c64], ROWS = [2], COLUMNS = [16], SHARED = [1], launch_bounds(64, 4)),
+    group(T = [c64], ROWS = [3], COLUMNS = [8], SHARED = [1], launch_bounds(128, 2)),
+    group(T = [c64], ROWS = [4], COLUMNS = [4], SHARED = [1], launch_bounds(256, 1)),
     group(T = [c64], ROWS = [5], COLUMNS = [4], SHARED = [2], launch_bounds(256, 1))
 )]
 pub unsafe fn sytd2_packed<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>(

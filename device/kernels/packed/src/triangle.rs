@@ -65,6 +65,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
         };
         let tile = Tile::native(32);
         // From one lane, so that the compiler knows that branches on it are a warp's: what lies in them is scheduled as one.
+        // And of a block of one warp too: what is added to it is an address in a register, which else is made for each group.
         let warp = tile.shuffle_idx(warp::warp_id(), 0);
         Triangle { slots: [[[T::ZERO; COLUMNS]; ROWS]; ROWS], memory, tile, warp }
     }
@@ -79,7 +80,7 @@ impl<T: Scalar, const ROWS: usize, const COLUMNS: usize, const SHARED: usize>
     /// Whether this lane's rows are columns of this warp.
     #[inline(always)]
     pub fn is_own(&self) -> bool {
-        self.tile.rank() / Self::GROUP as u32 % Self::WARPS as u32 == self.warp
+        Self::WARPS == 1 || self.tile.rank() / Self::GROUP as u32 % Self::WARPS as u32 == self.warp
     }
 
     /// The place of word `word` of 16 bytes of group `q` in tile (`r`, `b`), from this thread's first on: consecutive threads

@@ -134,8 +134,8 @@ How it decides:
   more, four times as long. The vendor's routines are timed as all others and stand behind ours,
   unless --vendor by-time. What cannot run here stays behind, in its order.
 
-  A group of --routes brings forms of a family too: of syev's blocked (n above 32) tails, warps, a panel of
-  16 and the grids that the batch leaves room for; of stedc's levels its rows; of stebz's bisect its
+  A group of --routes brings forms of a family too: of syev's blocked (n above 32) no tail, warps, a panel
+  of 16 and the grids that the batch leaves room for; of stedc's levels its rows; of stebz's bisect its
   values, staged or not. A form that stands behind its family's usual one is not written.
 
   The new table has the measured orders in place of all rows of their type, jobz and order (for gemm
