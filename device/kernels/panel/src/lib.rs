@@ -7,11 +7,12 @@
 //! | [`syr2k`] | the update of what lies right of the panel |
 //! | [`larft`] | the triangular factors of compact WY |
 //! | [`ormqr`] | reflectors applied to a matrix, a block a strip of columns |
-//! | [`units`] | multiply-adds or tensor cores, as the type has them |
+//! | [`units`], [`apply`] | multiply-adds or tensor cores, as the type has them, for `larft` and for `ormqr` |
 //! | [`shape`] | threads, tiles and shared memory |
 // Index loops: an iterator by value would put a register array into local memory.
 #![allow(clippy::needless_range_loop)]
 
+pub mod apply;
 mod factors;
 pub mod larft;
 pub mod latrd;

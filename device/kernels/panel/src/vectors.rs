@@ -28,18 +28,40 @@ impl<T: Scalar> Vectors<T> {
         if left < most { left } else { most }
     }
 
-    /// Begins to stage rows `from..from + rows` of `columns` vectors in `to`, `to_ld` apart; zero past the last row and the last
-    /// reflector, 1 at a vector's first row, zero above. `rows` is a power of two, `from` a multiple of it.
+    /// Begins to stage rows `from..from + rows` of `columns` vectors in `to`, `to_ld` apart, by a block of [`TILE_THREADS`];
+    /// zero past the last row and the last reflector, 1 at a vector's first row, zero above. `rows` is a power of two, `from`
+    /// a multiple of it.
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    pub fn stage(&self, to: Shared<T>, to_ld: u32, from: u32, (rows, columns): (u32, u32)) {
+    pub fn stage(&self, to: Shared<T>, to_ld: u32, from: u32, shape: (u32, u32)) {
+        self.stage_by::<TILE_THREADS>(to, to_ld, from, shape, false);
+    }
+
+    /// The same by `THREADS`; where all `is_live`, nothing is compared.
+    #[inline(always)]
+    #[cfg_attr(not(target_os = "cuda"), track_caller)]
+    pub fn stage_by<const THREADS: u32>(
+        &self,
+        to: Shared<T>,
+        to_ld: u32,
+        from: u32,
+        shape: (u32, u32),
+        is_live: bool,
+    ) {
         let source = self.v.at(self.first as usize * self.ld as usize);
         let chunk = Chunk { source, ld: self.ld, is_aligned: self.is_aligned, from, to, to_ld };
-        chunk.stage((rows, columns), |column| {
+        chunk.stage_by::<THREADS>(shape, is_live, |column| {
             let k = self.first + column;
             let end = if k < self.count { self.n } else { 0 };
             Live { start: k + self.shift + 1, end, is_led: true }
         });
+    }
+
+    /// Whether rows `from..from + rows` of `columns` vectors are all there and below where the vectors begin.
+    #[inline(always)]
+    pub fn is_live(&self, from: u32, (rows, columns): (u32, u32)) -> bool {
+        let end = self.first + columns;
+        from >= end + self.shift && from + rows <= self.n && end <= self.count
     }
 }
 
@@ -73,16 +95,26 @@ pub(crate) struct Chunk<T> {
 }
 
 impl<T: Scalar> Chunk<T> {
-    /// Begins to copy `rows` (a power of two) of `columns` columns by all threads; what is not live is zero.
+    /// Begins to copy `rows` (a power of two) of `columns` columns by `THREADS` threads; what is not live is zero. Where all
+    /// `is_live`, nothing is compared.
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    pub fn stage(self, (rows, columns): (u32, u32), live: impl Fn(u32) -> Live) {
-        if self.is_aligned {
-            self.walk(rows, T::LANES as u32, columns, |to, source, row, column| {
+    pub fn stage_by<const THREADS: u32>(
+        self,
+        (rows, columns): (u32, u32),
+        is_live: bool,
+        live: impl Fn(u32) -> Live,
+    ) {
+        if self.is_aligned && is_live {
+            self.walk::<THREADS>(rows, T::LANES as u32, columns, |to, source, _, _| {
+                to.copy_vector_async(0, source, 0, true);
+            });
+        } else if self.is_aligned {
+            self.walk::<THREADS>(rows, T::LANES as u32, columns, |to, source, row, column| {
                 Self::word(to, source, row, live(column));
             });
         } else {
-            self.walk(rows, 1, columns, |to, source, row, column| {
+            self.walk::<THREADS>(rows, 1, columns, |to, source, row, column| {
                 Self::element(to, source, 0, row, live(column));
             });
         }
@@ -90,15 +122,21 @@ impl<T: Scalar> Chunk<T> {
 
     /// Calls `f` with place, source, row and column of each run of `lanes` rows of this thread.
     #[inline(always)]
-    fn walk(self, rows: u32, lanes: u32, columns: u32, f: impl Fn(Shared<T>, Global<T>, u32, u32)) {
+    fn walk<const THREADS: u32>(
+        self,
+        rows: u32,
+        lanes: u32,
+        columns: u32,
+        f: impl Fn(Shared<T>, Global<T>, u32, u32),
+    ) {
         let words = rows / lanes;
-        // Multiples of ld are not held in registers from chunk to chunk.
-        let ld = hint::opaque(self.ld);
-        let (row, mut column) = (thread::thread_idx_x() % words * lanes, thread::thread_idx_x() / words);
+        // Neither multiples of ld nor what follows from the thread is held in registers from chunk to chunk.
+        let (ld, thread) = (hint::opaque(self.ld), hint::opaque(thread::thread_idx_x()));
+        let (row, mut column) = (thread % words * lanes, thread / words);
         let mut to = self.to.at(column * self.to_ld + row);
         let row = self.from + row;
         let mut source = self.source.at((column * ld + row) as usize);
-        let step = TILE_THREADS / words;
+        let step = THREADS / words;
         // A bound that is not known keeps the loop rolled, or the multiples of ld take all registers.
         let end = if ld == 0 { 0 } else { columns };
         while column < end {
