@@ -56,14 +56,18 @@ pub enum Band {
 /// What there is of a left factor.
 #[derive(Clone, Copy)]
 pub struct Extent {
+    /// Rows that are there.
     pub rows: u32,
+    /// Columns that are there.
     pub columns: u32,
+    /// Its shape.
     pub band: Band,
 }
 
 /// What there is of a chunk of V for `V^H C`.
 #[derive(Clone, Copy)]
 pub struct Depth {
+    /// Rows that are there.
     pub rows: u32,
     /// From the panel's first row to the chunk's.
     pub offset: u32,
@@ -256,7 +260,8 @@ fn product_of_words<T: Apply, const R: usize>(
     own: Range<usize>,
     sums: &mut Sums<T>,
 ) {
-    let (v_ld, f_ld) = const { (rows_ld(R, size_of::<T>(), T::COMPLEX), factor_ld(size_of::<T>(), T::COMPLEX)) };
+    let (v_ld, f_ld) =
+        const { (rows_ld(R, size_of::<T>(), T::COMPLEX), factor_ld(size_of::<T>(), T::COMPLEX)) };
     let run = const { own_rows::<T>(R) / 2 };
     let together = if T::COMPLEX { 2 } else { 4 };
     let ((row, column), mut from) = (T::product_place::<R>(at, 0), k.start);
