@@ -10,8 +10,7 @@ use cuda_std::{copy, hint};
 ///
 /// # Layout and shapes
 /// `v`, `shift`, `count`, `panels`: as [`larft`](mod@crate::larft) has them, and `t` as it leaves them, from a
-/// multiple of 16 bytes on. `c`: items of
-/// `n` by `columns`, column-major with `c_ld` and `c_stride`, overwritten.
+/// multiple of 16 bytes on. `c`: items of `n` by `columns`, column-major with `c_ld` and `c_stride`, overwritten.
 ///
 /// # Lanes
 /// A block of 256 threads (f32: 128) a strip of 64 columns, for all panels; `strips` strips an item. Warps without columns
