@@ -14,13 +14,15 @@ use crate::scalar::Scalar;
 pub(crate) trait KernelScalar:
     Scalar<Real: cuda_std::math::Real>
     + cuda_std::scalar::Scalar<Real = <Self as Scalar>::Real>
-    + kernels_panel::units::Units
+    + kernels_panel::apply::Apply
+    + kernels_panel::gram::Gram
 {
 }
 impl<T> KernelScalar for T where
     T: Scalar<Real: cuda_std::math::Real>
         + cuda_std::scalar::Scalar<Real = <T as Scalar>::Real>
-        + kernels_panel::units::Units
+        + kernels_panel::apply::Apply
+        + kernels_panel::gram::Gram
 {
 }
 

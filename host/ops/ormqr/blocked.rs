@@ -3,7 +3,7 @@
 use cuda_std::{Global, GlobalMut};
 use kernels_panel::larft::larft;
 use kernels_panel::ormqr::ormqr;
-use kernels_panel::shape::{LARFT_THREADS, Larft, Ormqr, STRIP, TILE_THREADS};
+use kernels_panel::shape::{LARFT_THREADS, Larft, Ormqr, STRIP, ormqr_threads};
 
 use super::arrays::{Arrays, Operands};
 use super::{Plan, Problem};
@@ -172,7 +172,7 @@ fn enqueue_panels<T: KernelScalar, const R: usize>(
         u32::from(adjoint),
     );
     let shared = Ormqr::bytes(R, size_of::<T>(), complex);
-    submit(queue, config(blocks(strips)?, 1, TILE_THREADS, shared)?, call)
+    submit(queue, config(blocks(strips)?, 1, ormqr_threads(size_of::<T>()), shared)?, call)
 }
 
 fn run<T: KernelScalar>(

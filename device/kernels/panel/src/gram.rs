@@ -1,7 +1,6 @@
 //! A warp's part of `V^H V` for `larft`: a quarter, of `R / 2` reflectors by as many.
 
 use crate::shape::staged_ld;
-use crate::units::own_rows;
 use cuda_std::prelude::*;
 use device_linalg::fragments;
 
@@ -11,6 +10,11 @@ pub type Quarter<T> = [[[T; 4]; 4]; 2];
 /// Halves of 16 columns of a quarter.
 pub const fn halves(reflectors: usize) -> usize {
     reflectors / 32
+}
+
+/// Rows of a lane in a half.
+pub const fn own_rows(reflectors: usize) -> usize {
+    reflectors / 16
 }
 
 /// A type with the units that multiply vectors by vectors. The products are collectives of whole warps.

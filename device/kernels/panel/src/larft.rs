@@ -1,8 +1,7 @@
 //! `larft`: the triangular factors of products of reflectors.
 
-use crate::gram::{Gram, Quarter, halves, offset};
+use crate::gram::{Gram, Quarter, halves, offset, own_rows};
 use crate::shape::{LARFT_THREADS, Larft, depth, staged_ld};
-use crate::units::own_rows;
 use crate::vectors::{Vectors, is_aligned};
 use cuda_std::prelude::*;
 use cuda_std::{copy, hint};
@@ -133,7 +132,7 @@ impl<T: Gram, const R: usize> Factor<T, R> {
         let stage = |from: u32, buffer: u32| {
             let to = self.chunks.at(buffer * Self::AT.buffer as u32);
             let columns = if from + shape.0 > second { shape.1 } else { Self::HALF };
-            vectors.stage_by::<LARFT_THREADS>(to, ld, from, (shape.0, columns));
+            vectors.stage::<LARFT_THREADS>(to, ld, from, (shape.0, columns), false);
         };
         let (left, right) = (self.role / 2 * Self::HALF * ld, u32::from(self.role > 0) * Self::HALF * ld);
         let (mut from, mut buffer) = (vectors.first, 0);

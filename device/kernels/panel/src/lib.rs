@@ -8,11 +8,12 @@
 //! | [`larft`] | the triangular factors of compact WY |
 //! | [`ormqr`] | reflectors applied to a matrix, a block a strip of columns |
 //! | [`gram`] | multiply-adds or tensor cores for `larft` |
-//! | [`units`] | multiply-adds or tensor cores, as the type has them |
+//! | [`apply`] | multiply-adds or tensor cores for `ormqr` |
 //! | [`shape`] | threads, tiles and shared memory |
 // Index loops: an iterator by value would put a register array into local memory.
 #![allow(clippy::needless_range_loop)]
 
+pub mod apply;
 mod factors;
 pub mod gram;
 pub mod larft;
@@ -22,7 +23,6 @@ pub mod ormqr;
 pub mod shape;
 mod symv;
 pub mod syr2k;
-pub mod units;
 mod vectors;
 
 /// All kernels of this crate.

@@ -9,9 +9,6 @@ pub const LATRD_GRID_THREADS: u32 = 256;
 /// Threads of a block of `larft`.
 pub const LARFT_THREADS: u32 = 128;
 
-/// Threads of a block of the tiled kernels.
-pub const TILE_THREADS: u32 = 256;
-
 /// Columns of C that a block of `ormqr` has.
 pub const STRIP: usize = 64;
 
@@ -152,6 +149,32 @@ impl Larft {
     }
 }
 
+/// Threads of a block of `ormqr`: of 4-byte scalars 4 warps, whose threads have 8 by 4 sums each.
+pub const fn ormqr_threads(scalar_bytes: usize) -> u32 {
+    if scalar_bytes == 4 { 128 } else { 256 }
+}
+
+/// Elements from a column of what `ormqr` stages for inner products to the next: words of 16 bytes lie an odd number of
+/// words apart; of the tensor cores' fragments, of 4 elements in each column, those of two columns (16-byte scalars) or
+/// four lie in different banks.
+pub const fn inner_ld(reflectors: usize, scalar_bytes: usize, complex: bool) -> u32 {
+    (depth(reflectors) + if scalar_bytes == 16 { 4 } else { gap(scalar_bytes, complex) }) as u32
+}
+
+/// Elements from a column of V, or of T, to the next for the other products of `ormqr`.
+pub const fn rows_ld(reflectors: usize, scalar_bytes: usize, complex: bool) -> u32 {
+    (reflectors + product_gap(scalar_bytes, complex)) as u32
+}
+
+/// Elements from a row of `V^H C` to the next in `ormqr`.
+pub const fn factor_ld(scalar_bytes: usize, complex: bool) -> u32 {
+    (STRIP + product_gap(scalar_bytes, complex)) as u32
+}
+
+/// Of the fragments' 2 elements in each of 4 columns (16-byte scalars) all lie in different banks.
+const fn product_gap(scalar_bytes: usize, complex: bool) -> usize {
+    if scalar_bytes == 16 { 2 } else { gap(scalar_bytes, complex) }
+}
 /// Where the parts of an `ormqr` block lie in shared memory, in elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Ormqr {
@@ -170,17 +193,12 @@ pub struct Ormqr {
 impl Ormqr {
     /// For panels of `reflectors` and a scalar type.
     pub const fn new(reflectors: usize, scalar_bytes: usize, complex: bool) -> Self {
-        let ld = staged_ld(reflectors, scalar_bytes, complex);
+        let ld = inner_ld(reflectors, scalar_bytes, complex) as usize;
         let (c, chunk) = (reflectors * ld, (reflectors + STRIP) * ld);
-        let rows = reflectors * product_ld(reflectors, scalar_bytes, complex);
+        let rows = reflectors * rows_ld(reflectors, scalar_bytes, complex) as usize;
         let product = if chunk > rows { 2 * chunk } else { 2 * rows };
-        Ormqr {
-            chunk,
-            c,
-            rows,
-            product,
-            end: product + reflectors * product_ld(STRIP, scalar_bytes, complex),
-        }
+        let end = product + reflectors * factor_ld(scalar_bytes, complex) as usize;
+        Ormqr { chunk, c, rows, product, end }
     }
 
     /// Bytes of a block.

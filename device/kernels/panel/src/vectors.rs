@@ -1,6 +1,5 @@
 //! The vectors of a panel of reflectors, and how they come to shared memory.
 
-use crate::shape::TILE_THREADS;
 use cuda_std::hint;
 use cuda_std::prelude::*;
 
@@ -28,31 +27,33 @@ impl<T: Scalar> Vectors<T> {
         if left < most { left } else { most }
     }
 
-    /// Begins to stage rows `from..from + rows` of `columns` vectors in `to`, `to_ld` apart; zero past the last row and the last
-    /// reflector, 1 at a vector's first row, zero above. `rows` is a power of two, `from` a multiple of it.
+    /// Begins to stage rows `from..from + rows` of `columns` vectors in `to`, `to_ld` apart, by a block of `THREADS`;
+    /// zero past the last row and the last reflector, 1 at a vector's first row, zero above. `rows` is a power of two, `from`
+    /// a multiple of it. Where all `is_live`, nothing is compared.
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    pub fn stage(&self, to: Shared<T>, to_ld: u32, from: u32, shape: (u32, u32)) {
-        self.stage_by::<TILE_THREADS>(to, to_ld, from, shape);
-    }
-
-    /// As [`stage`](Self::stage), by a block of so many threads.
-    #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    pub fn stage_by<const THREADS: u32>(
+    pub fn stage<const THREADS: u32>(
         &self,
         to: Shared<T>,
         to_ld: u32,
         from: u32,
-        (rows, columns): (u32, u32),
+        shape: (u32, u32),
+        is_live: bool,
     ) {
         let source = self.v.at(self.first as usize * self.ld as usize);
         let chunk = Chunk { source, ld: self.ld, is_aligned: self.is_aligned, from, to, to_ld };
-        chunk.stage_by::<THREADS>((rows, columns), |column| {
+        chunk.stage::<THREADS>(shape, is_live, |column| {
             let k = self.first + column;
             let end = if k < self.count { self.n } else { 0 };
             Live { start: k + self.shift + 1, end, is_led: true }
         });
+    }
+
+    /// Whether rows `from..from + rows` of `columns` vectors are all there and below where the vectors begin.
+    #[inline(always)]
+    pub fn is_live(&self, from: u32, (rows, columns): (u32, u32)) -> bool {
+        let end = self.first + columns;
+        from >= end + self.shift && from + rows <= self.n && end <= self.count
     }
 }
 
@@ -86,18 +87,21 @@ pub(crate) struct Chunk<T> {
 }
 
 impl<T: Scalar> Chunk<T> {
-    /// Begins to copy `rows` (a power of two) of `columns` columns by all threads; what is not live is zero.
+    /// Begins to copy `rows` (a power of two) of `columns` columns by `THREADS` threads; what is not live is zero. Where all
+    /// `is_live`, nothing is compared.
     #[inline(always)]
     #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    pub fn stage(self, shape: (u32, u32), live: impl Fn(u32) -> Live) {
-        self.stage_by::<TILE_THREADS>(shape, live);
-    }
-
-    /// As [`stage`](Self::stage), by a block of so many threads.
-    #[inline(always)]
-    #[cfg_attr(not(target_os = "cuda"), track_caller)]
-    pub fn stage_by<const THREADS: u32>(self, (rows, columns): (u32, u32), live: impl Fn(u32) -> Live) {
-        if self.is_aligned {
+    pub fn stage<const THREADS: u32>(
+        self,
+        (rows, columns): (u32, u32),
+        is_live: bool,
+        live: impl Fn(u32) -> Live,
+    ) {
+        if self.is_aligned && is_live {
+            self.walk::<THREADS>(rows, T::LANES as u32, columns, |to, source, _, _| {
+                to.copy_vector_async(0, source, 0, true);
+            });
+        } else if self.is_aligned {
             self.walk::<THREADS>(rows, T::LANES as u32, columns, |to, source, row, column| {
                 Self::word(to, source, row, live(column));
             });
@@ -118,9 +122,9 @@ impl<T: Scalar> Chunk<T> {
         f: impl Fn(Shared<T>, Global<T>, u32, u32),
     ) {
         let words = rows / lanes;
-        // Multiples of ld are not held in registers from chunk to chunk.
-        let ld = hint::opaque(self.ld);
-        let (row, mut column) = (thread::thread_idx_x() % words * lanes, thread::thread_idx_x() / words);
+        // Neither multiples of ld nor what follows from the thread is held in registers from chunk to chunk.
+        let (ld, thread) = (hint::opaque(self.ld), hint::opaque(thread::thread_idx_x()));
+        let (row, mut column) = (thread % words * lanes, thread / words);
         let mut to = self.to.at(column * self.to_ld + row);
         let row = self.from + row;
         let mut source = self.source.at((column * ld + row) as usize);
