@@ -397,7 +397,8 @@ fn plans_of_any_size_answer() {
         named.chain([None]).collect::<Vec<_>>()
     };
     for target in [Target::CPU, Target::assumed(Arch(90))] {
-        for (&[m, n, k, batch], dtype) in shapes.iter().flat_map(|s| Dtype::ALL.iter().map(move |t| (s, *t))) {
+        for (&[m, n, k, batch], dtype) in shapes.iter().flat_map(|s| Dtype::ALL.iter().map(move |t| (s, *t)))
+        {
             for route in pins(&gemm::OPERATION) {
                 let (op_a, op_b) = (gemm::Op::N, gemm::Op::T);
                 let problem = gemm::Problem { dtype, op_a, op_b, m, n, k, batch };
