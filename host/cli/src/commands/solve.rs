@@ -127,14 +127,14 @@ pub struct Solved<T: Scalar> {
 
 /// An empty vector with room for an array of this shape.
 fn with_room<T>(shape: [usize; 3]) -> Result<Vec<T>, Failure> {
-    let len = shape.into_iter().fold(1, usize::saturating_mul);
     let mut out = Vec::new();
-    out.try_reserve_exact(len).map_err(|_| {
-        let bytes = len.saturating_mul(size_of::<T>());
+    out.try_reserve_exact(shape.into_iter().fold(1, usize::saturating_mul)).map_err(|_| {
         let [items, rows, columns] = shape;
-        let less =
-            if columns > 1 { ": --values-only needs fewer, or solve fewer items at a time" } else { "" };
-        Failure::new(format!("out of memory: {bytes} bytes for results of {items}x{rows}x{columns}{less}"))
+        let less = if columns > 1 { ": --values-only needs fewer" } else { "" };
+        let bytes = shape.map(|size| size as f64).iter().product::<f64>() * size_of::<T>() as f64;
+        Failure::new(format!(
+            "out of memory: {bytes} bytes needed for {items}x{rows}x{columns} results{less}"
+        ))
     })?;
     Ok(out)
 }
