@@ -148,7 +148,7 @@ fn item<R: Real, const L: usize>(
     }
     // The scale's inverse: both are powers of two.
     let back = R::ONE / scale;
-    w.iter_mut().for_each(|x| *x = *x * back);
+    w.iter_mut().for_each(|x| *x *= back);
     CONVERGED
 }
 

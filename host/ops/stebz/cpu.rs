@@ -17,11 +17,10 @@ impl OnCpu for Problem {
     }
 }
 
-fn run<T: DeviceElement>(
-    problem: &Problem,
-    arrays: Arrays<'_, T>,
-    solve: fn(&Bisections, &[T], &[T], &mut [T], &mut [i32]),
-) -> Result<()> {
+/// The solver of a type: `d`, `e`, values, statuses.
+type Solver<T> = fn(&Bisections, &[T], &[T], &mut [T], &mut [i32]);
+
+fn run<T: DeviceElement>(problem: &Problem, arrays: Arrays<'_, T>, solve: Solver<T>) -> Result<()> {
     let Arrays { d, e, w, status, passes } = arrays;
     let Problem { n, batch, .. } = *problem;
     solve(
