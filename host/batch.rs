@@ -2,6 +2,7 @@
 //! dimension and a batch stride of the caller's choice.
 
 use crate::error::{Error, Result};
+use crate::memory::host::zeros;
 use crate::scalar::Scalar;
 
 /// Where the elements of a batch lie: element (i, j) of an item is at
@@ -19,11 +20,21 @@ impl Layout {
     /// Columns and items without gaps.
     ///
     /// # Panics
-    /// Where the number of elements does not fit `usize`.
+    /// Where the number of elements does not fit `usize`: [`try_packed`](Self::try_packed) says so.
     pub fn packed(rows: usize, cols: usize, batch: usize) -> Self {
-        let stride = rows.checked_mul(cols).expect("rows * cols overflows");
-        stride.checked_mul(batch).expect("rows * cols * batch overflows");
-        Layout { rows, cols, ld: rows, stride, batch }
+        Self::try_packed(rows, cols, batch).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Columns and items without gaps.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] where the number of elements does not fit `usize`.
+    pub fn try_packed(rows: usize, cols: usize, batch: usize) -> Result<Self> {
+        let stride = rows.checked_mul(cols).filter(|stride| stride.checked_mul(batch).is_some());
+        let stride = stride.ok_or_else(|| {
+            Error::argument(format!("{batch} items of {rows}x{cols} have more elements than can be counted"))
+        })?;
+        Ok(Layout { rows, cols, ld: rows, stride, batch })
     }
 
     /// With a leading dimension `ld >= rows` and, for more than one item, a
@@ -163,9 +174,22 @@ pub struct BatchMut<'a, T> {
 
 impl<T: Scalar> Batch<T> {
     /// Zeros, packed.
+    ///
+    /// # Panics
+    /// Where the number of elements does not fit `usize`, or memory is short: [`try_zeros`](Self::try_zeros) says so.
     pub fn zeros(rows: usize, cols: usize, batch: usize) -> Self {
-        let layout = Layout::packed(rows, cols, batch);
-        Batch { data: vec![T::zero(); layout.len()], layout }
+        Self::try_zeros(rows, cols, batch).unwrap_or_else(|error| panic!("{error}"))
+    }
+
+    /// Zeros, packed.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] where the number of elements does not fit `usize`, [`Error::OutOfMemory`] where the host has no
+    /// room for them.
+    pub fn try_zeros(rows: usize, cols: usize, batch: usize) -> Result<Self> {
+        let layout = Layout::try_packed(rows, cols, batch)?;
+        let data = zeros(layout.len(), || format!("{batch} matrices of {rows}x{cols}"))?;
+        Ok(Batch { data, layout })
     }
 
     /// Takes column-major elements, packed: `data.len() == rows * cols * batch`.
@@ -188,7 +212,7 @@ impl<T: Scalar> Batch<T> {
     /// column-major batch; nothing is conjugated.
     ///
     /// # Errors
-    /// [`Error::Argument`] where `data.len() != rows * cols * batch`.
+    /// [`Error::Argument`] where `data.len() != rows * cols * batch`, [`Error::OutOfMemory`] where the host has no room.
     pub fn from_row_major(data: &[T], rows: usize, cols: usize, batch: usize) -> Result<Self> {
         let layout = Layout::new(rows, cols, rows, rows.saturating_mul(cols), batch)?;
         if data.len() != layout.len() {
@@ -198,7 +222,7 @@ impl<T: Scalar> Batch<T> {
                 data.len()
             )));
         }
-        let mut out = Batch { data: vec![T::zero(); data.len()], layout };
+        let mut out = Self::try_zeros(rows, cols, batch)?;
         if data.is_empty() {
             return Ok(out);
         }
@@ -398,6 +422,16 @@ mod tests {
         assert!(Layout::new(3, 3, 4, 11, 2).is_ok());
         assert!(Layout::new(usize::MAX, 2, usize::MAX, 0, 1).is_err());
         assert!(Layout::new(1 << 20, 1 << 20, 1 << 20, 1 << 40, usize::MAX).is_err());
+    }
+
+    #[test]
+    fn what_cannot_be_counted_or_held_is_an_error() {
+        assert!(matches!(Layout::try_packed(1 << 40, 1 << 40, 0), Err(Error::Argument(_))));
+        assert!(matches!(Layout::try_packed(1 << 30, 1 << 30, 1 << 30), Err(Error::Argument(_))));
+        assert!(matches!(Batch::<f64>::try_zeros(1 << 28, 1 << 28, 1), Err(Error::OutOfMemory { .. })));
+        // More bytes than a pointer counts.
+        assert!(matches!(Batch::<f64>::try_zeros(1 << 31, 1 << 31, 1), Err(Error::OutOfMemory { .. })));
+        assert_eq!(Batch::<f64>::try_zeros(1 << 40, 0, 3).unwrap().as_slice().len(), 0);
     }
 
     #[test]

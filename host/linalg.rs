@@ -18,7 +18,7 @@ use crate::queue::Queue;
 use crate::routes::Pin;
 use crate::scalar::Scalar;
 use crate::status::Status;
-use parts::{Output, in_parts, or_cpu, part_items};
+use parts::{Output, in_parts, item_bytes, or_cpu, part_items};
 
 /// How [`eigh_with`] solves.
 #[derive(Clone, Debug, Default)]
@@ -78,7 +78,8 @@ impl<T: Scalar, P> Eigh<T, P> {
 /// # Errors
 /// [`Error::Argument`](crate::Error::Argument) for matrices that are not square,
 /// [`Error::Route`](crate::Error::Route) where no family can run the shape on the queue's device,
-/// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where not even one item fits, and faults of the device.
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the host has no room for the results or the device not for one
+/// item, and faults of the device.
 pub fn eigh<'a, T: Scalar>(queue: &Queue, a: impl Into<BatchRef<'a, T>>) -> Result<Eigh<T>> {
     eigh_with(queue, a, &EighOptions::default())
 }
@@ -122,10 +123,15 @@ fn solve_parts<T: Scalar>(
     decided: Decided,
 ) -> Result<Eigh<T>> {
     let Problem { n, batch, jobz, .. } = decided.decision.problem;
-    let mut out = Output::new(n, batch, values, jobz);
+    let mut out = Output::new(n, batch, values, jobz)?;
     let workspace = decided.plan(batch, &Target::of(queue))?.workspace_bytes.div_ceil(batch.max(1));
-    let arrays = n * n * size_of::<T>() + n * size_of::<T::Real>() + size_of::<i32>();
-    let part = part_items(queue, batch, arrays + workspace)?;
+    let arrays = item_bytes([
+        ([n, n], size_of::<T>()),
+        ([n, 1], size_of::<T::Real>()),
+        ([1, 1], size_of::<i32>()),
+        ([workspace, 1], 1),
+    ]);
+    let part = part_items(queue, batch, arrays)?;
     let name = || format!("eigh {} {jobz} n={n} batch={batch}", T::DTYPE);
     queue.traced_call(name, || {
         in_parts(batch, part, |first, count| solve_part(queue, a, first, count, &decided, &mut out))

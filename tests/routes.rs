@@ -380,3 +380,52 @@ fn child_refuses_a_typo() {
     let error = linalg::eigh(&Queue::cpu(), &Batch::<f32>::zeros(2, 2, 2)).unwrap_err().to_string();
     assert!(error.starts_with("unknown tuning parameter BATCHLAS_TUNE_CHUNK_ITEM: one of"), "{error}");
 }
+
+/// Sizes that pass every bound: a plan or an error from each family, and no arithmetic that overflows on the way.
+#[test]
+fn plans_of_any_size_answer() {
+    use ops::{gemm, ormqr, stebz, stedc, steqr, syev};
+    let sizes = [0, 1, 33, 1 << 20, 1 << 26, 1 << 31, 1 << 32, 1 << 40, 1 << 58, usize::MAX / 8, usize::MAX];
+    // One size at its end and the others common, or all at theirs.
+    let shapes = sizes.iter().flat_map(|&size| {
+        let one = move |at: usize, rest: usize| std::array::from_fn(|k| if k == at { size } else { rest });
+        (0..4).flat_map(move |at| [1, 64, usize::MAX].map(|rest| one(at, rest)))
+    });
+    let shapes: Vec<[usize; 4]> = shapes.collect();
+    let pins = |operation: &'static batchlas::routes::Operation| {
+        let named = operation.families.iter().map(|family| Pin::parse(operation, family.name).ok());
+        named.chain([None]).collect::<Vec<_>>()
+    };
+    for target in [Target::CPU, Target::assumed(Arch(90))] {
+        for (&[m, n, k, batch], dtype) in shapes.iter().flat_map(|s| Dtype::ALL.iter().map(move |t| (s, *t)))
+        {
+            for route in pins(&gemm::OPERATION) {
+                let (op_a, op_b) = (gemm::Op::N, gemm::Op::T);
+                let problem = gemm::Problem { dtype, op_a, op_b, m, n, k, batch };
+                let _ = gemm::plan(&problem, &target, route.as_ref());
+            }
+            for route in pins(&ormqr::OPERATION) {
+                let problem = ormqr::Problem { dtype, n, columns: m, reflectors: k, batch };
+                let _ = ormqr::plan(&problem, &target, route.as_ref());
+            }
+            for jobz in [Jobz::V, Jobz::N] {
+                for route in pins(&OPERATION) {
+                    let problem = Problem { dtype, n, batch, jobz, uplo: Uplo::Upper };
+                    let _ = syev::plan(&problem, &target, route.as_ref());
+                }
+                for route in pins(&steqr::OPERATION) {
+                    let options = steqr::Options { route, ..Default::default() };
+                    let _ = steqr::plan(&steqr::Problem { dtype, n, batch, jobz }, &target, &options);
+                }
+                for route in pins(&stedc::OPERATION) {
+                    let options = stedc::Options { route };
+                    let _ = stedc::plan(&stedc::Problem { dtype, n, batch, jobz }, &target, &options);
+                }
+            }
+            for route in pins(&stebz::OPERATION) {
+                let options = stebz::Options { route, ..Default::default() };
+                let _ = stebz::plan(&stebz::Problem { dtype, n, batch }, &target, &options);
+            }
+        }
+    }
+}

@@ -7,6 +7,7 @@ use crate::batch::Batch;
 use crate::device::Device;
 use crate::error::{Error, Result};
 use crate::memory::DeviceBuffer;
+use crate::memory::host::zeros;
 use crate::ops::{Decision, Jobz, Target};
 use crate::queue::Queue;
 use crate::routes::{Pin, RouteError, tune};
@@ -23,13 +24,25 @@ pub(super) struct Output<T: Scalar> {
 
 impl<T: Scalar> Output<T> {
     /// For a batch whose `values` eigenvalues are known to be countable.
-    pub(super) fn new(n: usize, batch: usize, values: usize, jobz: Jobz) -> Self {
-        Output {
-            n,
-            values: vec![num_traits::Zero::zero(); values],
-            vectors: (jobz == Jobz::V).then(|| Batch::zeros(n, n, batch)),
-            status: vec![0; batch],
-        }
+    ///
+    /// # Errors
+    /// [`Error::OutOfMemory`], and [`Error::Argument`] for vectors that cannot be counted.
+    pub(super) fn new(n: usize, batch: usize, values: usize, jobz: Jobz) -> Result<Self> {
+        let vectors = (jobz == Jobz::V).then(|| Batch::try_zeros(n, n, batch)).transpose();
+        let vectors = vectors.map_err(|error| match error {
+            Error::OutOfMemory { device, bytes, .. } => {
+                let what = format!(
+                    "the vectors of {batch} matrices of order {n}: solve fewer at a time, or for values only, which \
+                     take {} bytes",
+                    values.saturating_mul(size_of::<T::Real>())
+                );
+                Error::OutOfMemory { device, bytes, what }
+            }
+            other => other,
+        })?;
+        let values = zeros(values, || format!("the values of {batch} matrices of order {n}"))?;
+        let status = zeros(batch, || format!("the statuses of {batch} matrices"))?;
+        Ok(Output { n, values, vectors, status })
     }
 
     /// Downloads the results of these items; `vectors` are packed, and read where they are wanted.
@@ -55,6 +68,12 @@ impl<T: Scalar> Output<T> {
         let status = self.status.into_iter().map(Status).collect();
         Eigh { values: self.values, vectors: self.vectors, status, route }
     }
+}
+
+/// Bytes of the parts of an item on a device, each of so many elements of so many bytes: as many as can be counted.
+pub(super) fn item_bytes<const N: usize>(parts: [([usize; 2], usize); N]) -> usize {
+    let bytes = parts.map(|([rows, cols], each)| rows.saturating_mul(cols).saturating_mul(each));
+    bytes.into_iter().fold(0, usize::saturating_add)
 }
 
 /// Items of one part: the tuning parameter, or what three quarters of the

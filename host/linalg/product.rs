@@ -1,7 +1,7 @@
 //! Products of host matrices.
 
 use super::items;
-use super::parts::{in_parts, or_cpu, part_items};
+use super::parts::{in_parts, item_bytes, or_cpu, part_items};
 use crate::batch::{Batch, BatchRef, Layout};
 use crate::error::Result;
 use crate::memory::DeviceBatch;
@@ -42,7 +42,8 @@ pub struct Matmul<T> {
 /// # Errors
 /// [`Error::Argument`](crate::Error::Argument) where shapes do not fit,
 /// [`Error::Route`](crate::Error::Route) where no family can run the shape on the queue's device,
-/// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where not even one item fits, and faults of the device.
+/// [`Error::OutOfMemory`](crate::Error::OutOfMemory) where the host has no room for the products or the device not for
+/// one item, and faults of the device.
 pub fn matmul<'a, T: Scalar>(
     queue: &Queue,
     a: impl Into<BatchRef<'a, T>>,
@@ -64,8 +65,8 @@ pub fn matmul_with<'a, T: Scalar>(
     let (a, b) = (a.into(), b.into());
     let MatmulOptions { op_a, op_b, ref route, or_cpu: allowed } = *options;
     let ((m, k), (_, n)) = (op_a.shape(a.layout()), op_b.shape(b.layout()));
-    let mut product = Batch::zeros(m, n, a.layout().batch());
-    let problem = Problem::of(T::DTYPE, op_a, op_b, a.layout(), b.layout(), product.layout())?;
+    let problem = Problem::of_factors(T::DTYPE, op_a, op_b, a.layout(), b.layout())?;
+    let mut product = Batch::try_zeros(m, n, problem.batch)?;
     let decide = |target: &Target, route: Option<&Pin>| Decided::new(&problem, target, route);
     let (mut decided, cpu) = or_cpu(queue, allowed, route.as_ref(), decide)?;
     let other = cpu.map(|(cpu, note)| {
@@ -73,7 +74,11 @@ pub fn matmul_with<'a, T: Scalar>(
         cpu
     });
     let queue = other.as_ref().unwrap_or(queue);
-    let part = part_items(queue, problem.batch, (m * k + k * n + m * n) * size_of::<T>())?;
+    let part = part_items(
+        queue,
+        problem.batch,
+        item_bytes([[m, k], [k, n], [m, n]].map(|shape| (shape, size_of::<T>()))),
+    )?;
     in_parts(problem.batch, part, |first, count| {
         let a = DeviceBatch::upload(queue, items(a, first, count)?)?;
         let b = DeviceBatch::upload(queue, items(b, first, count)?)?;
@@ -100,6 +105,16 @@ mod tests {
         assert_eq!(square.product.to_row_major(), [17.0, 22.0, 27.0, 22.0, 29.0, 36.0, 27.0, 36.0, 45.0]);
         assert_eq!(square.route.to_string(), "cpu");
         assert!(matches!(matmul(&queue, &a, &a), Err(Error::Argument(_))));
+        // C would have 2^56 elements: shapes come first, then memory, then what cannot be counted.
+        let tall = Batch::<f64>::zeros(1 << 28, 0, 1);
+        assert!(matches!(matmul(&queue, &tall, &tall), Err(Error::Argument(_))));
+        let with_t = MatmulOptions { op_b: Op::T, ..MatmulOptions::default() };
+        assert!(matches!(matmul_with(&queue, &tall, &tall, &with_t), Err(Error::OutOfMemory { .. })));
+        let column = Batch::<f64>::zeros(1 << 20, 1, 3);
+        assert!(matches!(matmul_with(&queue, &column, &column, &with_t), Err(Error::OutOfMemory { .. })));
+        let taller = Batch::<f64>::zeros(1 << 40, 0, 1);
+        let text = matmul(&queue, &taller, &Batch::zeros(0, 1 << 40, 1)).unwrap_err().to_string();
+        assert!(text.contains("1099511627776x1099511627776"), "{text}");
         let none = Batch::<f64>::zeros(0, 3, 4);
         assert_eq!(matmul(&queue, &none, &Batch::zeros(3, 2, 4)).unwrap().rows(), 0);
         let deep = matmul(&queue, &Batch::<f64>::zeros(2, 0, 1), &Batch::zeros(0, 2, 1)).unwrap();

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::parts::{Output, in_parts, or_cpu, part_items};
+use super::parts::{Output, in_parts, item_bytes, or_cpu, part_items};
 use super::{Eigh, Method};
 use crate::batch::Layout;
 use crate::error::{Error, Result};
@@ -20,10 +20,11 @@ pub struct EighTridiagonalOptions {
     pub jobz: Jobz,
     /// The operation that solves.
     pub method: Method,
-    /// QL: an item that is not diagonal after n times this many sweeps fails; LAPACK allows 30.
-    pub sweeps_per_value: u32,
-    /// QL: how the shift of a sweep is computed.
-    pub shift: Shift,
+    /// An item that is not diagonal after n times this many sweeps fails; `None`: 30, as LAPACK allows. Of QL alone: an
+    /// error where another method solves.
+    pub sweeps_per_value: Option<u32>,
+    /// How the shift of a sweep is computed; `None`: [`Shift::default`]. Of QL alone: an error where another method solves.
+    pub shift: Option<Shift>,
     /// How a sweep updates the matrix; `None`: as measured to be best. Asking for one pins the family `cta`.
     pub update: Option<Update>,
     /// How a warp goes through the iteration; `None`: as measured to be best. A form pins the family `cta`.
@@ -40,8 +41,8 @@ impl Default for EighTridiagonalOptions {
         EighTridiagonalOptions {
             jobz: Jobz::V,
             method: Method::Auto,
-            sweeps_per_value: SWEEPS_PER_VALUE,
-            shift: Shift::default(),
+            sweeps_per_value: None,
+            shift: None,
             update: None,
             form: None,
             route: None,
@@ -54,7 +55,8 @@ impl EighTridiagonalOptions {
     /// The same for a solve by `steqr` in place on device memory, from the identity and sorted.
     pub fn in_place(&self) -> Options {
         let EighTridiagonalOptions { sweeps_per_value, shift, update, form, ref route, .. } = *self;
-        let route = route.clone();
+        let (route, shift) = (route.clone(), shift.unwrap_or_default());
+        let sweeps_per_value = sweeps_per_value.unwrap_or(SWEEPS_PER_VALUE);
         Options { sweeps_per_value, shift, update, form, route, ..Options::default() }
     }
 }
@@ -88,7 +90,8 @@ impl EighTridiagonalOptions {
 /// # Errors
 /// [`Error::Argument`] where `d` and `e` do not fit `n`,
 /// [`Error::Route`] where no family can run the shape on the queue's device,
-/// [`Error::OutOfMemory`] where not even one item fits, and faults of the device.
+/// [`Error::OutOfMemory`] where the host has no room for the results or the device not for one item, and faults of the
+/// device.
 pub fn eigh_tridiagonal<T: Real>(queue: &Queue, d: &[T], e: &[T], n: usize) -> Result<Eigh<T, Problem>> {
     eigh_tridiagonal_with(queue, d, e, n, &EighTridiagonalOptions::default())
 }
@@ -135,15 +138,27 @@ pub fn decide_tridiagonal(
 impl EighTridiagonalOptions {
     /// The method, and the pin that its options come to.
     fn way(&self, problem: &Problem, target: &Target) -> Result<(Method, Option<Pin>)> {
-        if matches!(self.method, Method::Auto | Method::Qr) {
-            let pin = self.in_place().pin()?;
-            return Ok((self.method.resolve(problem, target, pin.as_ref())?, pin));
+        let by_ql = matches!(self.method, Method::Auto | Method::Qr);
+        let pin = if by_ql { self.in_place().pin()? } else { self.route.clone() };
+        let method = self.method.resolve(problem, target, pin.as_ref().filter(|_| by_ql))?;
+        self.check_ql(method)?;
+        Ok((method, pin))
+    }
+
+    /// Refuses what only QL has where another method solves.
+    fn check_ql(&self, method: Method) -> Result<()> {
+        let named = [
+            ("forms", self.form.is_some()),
+            ("updates", self.update.is_some()),
+            ("shifts", self.shift.is_some()),
+            ("sweeps", self.sweeps_per_value.is_some()),
+        ];
+        match named.iter().find(|(_, is_set)| *is_set) {
+            Some((what, _)) if method != Method::Qr => Err(Error::argument(format!(
+                "the method {method} knows nothing of {what}: leave that out, or take the method qr"
+            ))),
+            _ => Ok(()),
         }
-        if self.form.is_some() || self.update.is_some() {
-            let text = format!("the method {} has neither forms nor a choice of updates", self.method);
-            return Err(Error::argument(text));
-        }
-        Ok((self.method.resolve(problem, target, None)?, self.route.clone()))
     }
 }
 
@@ -248,11 +263,16 @@ fn solve_parts<T: Real>(
 ) -> Result<Eigh<T, Problem>> {
     let problem = decision.problem;
     let Problem { n, batch, jobz, .. } = problem;
-    let mut out = Output::new(n, batch, d.len(), jobz);
-    let vectors = if jobz == Jobz::V { n * n } else { 0 };
+    let mut out = Output::new(n, batch, d.len(), jobz)?;
+    let vectors = if jobz == Jobz::V { n } else { 0 };
     let workspace = decided.workspace_bytes(batch, &Target::of(queue))?.div_ceil(batch.max(1));
-    let arrays = (vectors + 3 * n) * size_of::<T>() + size_of::<i32>();
-    let part = part_items(queue, batch, arrays + workspace)?;
+    let arrays = item_bytes([
+        ([vectors, n], size_of::<T>()),
+        ([3, n], size_of::<T>()),
+        ([1, 1], size_of::<i32>()),
+        ([workspace, 1], 1),
+    ]);
+    let part = part_items(queue, batch, arrays)?;
     let name = || format!("eigh_tridiagonal {} {jobz} n={n} batch={batch}", T::DTYPE);
     queue.traced_call(name, || {
         in_parts(batch, part, |first, count| {

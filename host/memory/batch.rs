@@ -2,6 +2,7 @@
 
 use std::fmt;
 
+use super::host::zeros;
 use super::{DeviceBuffer, DeviceElement};
 use crate::batch::{Batch, BatchMut, BatchRef, Layout};
 use crate::error::{Error, Result};
@@ -112,7 +113,7 @@ impl<T: DeviceElement + Scalar> DeviceBatch<T> {
         let buffer = if same_places(from.layout(), layout) {
             queue.upload(&from.as_slice()[..layout.len()])?
         } else {
-            let mut staged = vec![T::zeroed(); layout.len()];
+            let mut staged = zeros(layout.len(), || "a copy in another layout".to_owned())?;
             move_columns(from.as_slice(), from.layout(), &mut staged, layout);
             queue.upload(&staged)?
         };
@@ -122,9 +123,9 @@ impl<T: DeviceElement + Scalar> DeviceBatch<T> {
     /// A packed host copy.
     ///
     /// # Errors
-    /// A failed copy, or a fault of the work before it.
+    /// [`Error::OutOfMemory`] where the host has no room, a failed copy, or a fault of the work before it.
     pub fn download(&self, queue: &Queue) -> Result<Batch<T>> {
-        let mut out = Batch::zeros(self.rows(), self.cols(), self.batch());
+        let mut out = Batch::try_zeros(self.rows(), self.cols(), self.batch())?;
         self.download_into(queue, out.view_mut())?;
         Ok(out)
     }

@@ -3,8 +3,32 @@
 use std::alloc::{Layout, alloc_zeroed, dealloc};
 use std::ptr::NonNull;
 
+use super::DeviceElement;
+use crate::error::{Error, Result};
+
 /// What a GPU's allocator aligns to; kernels rely on it for wide accesses.
 const ALIGN: usize = 256;
+
+/// `len` zeros in memory of the host that a caller is given, for `what`.
+///
+/// # Errors
+/// [`Error::OutOfMemory`] where the system has no such amount.
+pub(crate) fn zeros<T: DeviceElement>(len: usize, what: impl FnOnce() -> String) -> Result<Vec<T>> {
+    let bytes = (len as u64).saturating_mul(size_of::<T>() as u64);
+    zeroed(len).ok_or_else(|| Error::OutOfMemory { device: "the host".to_owned(), bytes, what: what() })
+}
+
+fn zeroed<T: DeviceElement>(len: usize) -> Option<Vec<T>> {
+    let layout = Layout::array::<T>(len).ok()?;
+    if layout.size() == 0 {
+        return Some(Vec::new());
+    }
+    // SAFETY: the layout has a size above 0.
+    let ptr = NonNull::new(unsafe { alloc_zeroed(layout) })?;
+    // SAFETY: the global allocator gave `ptr` for just this layout, which is that of a vector of capacity `len`, and
+    // zeros are values of a plain type.
+    Some(unsafe { Vec::from_raw_parts(ptr.as_ptr().cast(), len, len) })
+}
 
 /// An aligned allocation of zeros. For the executor it is registered, so that
 /// reads of what nothing wrote are found.

@@ -4,7 +4,7 @@
 use super::Backend;
 use super::Queue;
 use crate::error::{Error, Result};
-use crate::memory::host::HostMemory;
+use crate::memory::host::{HostMemory, zeros};
 use crate::memory::{DeviceBuffer, DeviceElement, Memory, PinnedBuffer, byte_count, check_copy};
 use crate::trace::{Kind, Label};
 
@@ -43,9 +43,9 @@ impl Queue {
     /// A host copy of device elements. Waits for the work before and for the copy.
     ///
     /// # Errors
-    /// A fault of the work before, or of the driver.
+    /// [`Error::OutOfMemory`] where the host has no room, a fault of the work before, or of the driver.
     pub fn download<T: DeviceElement>(&self, from: &DeviceBuffer<T>) -> Result<Vec<T>> {
-        let mut to = vec![T::zeroed(); from.len()];
+        let mut to = zeros(from.len(), || format!("a copy of {} elements of {}", from.len(), T::NAME))?;
         self.download_into(from, &mut to)?;
         Ok(to)
     }

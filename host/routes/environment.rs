@@ -1,14 +1,14 @@
 //! The variables of the environment that routes and plans read, and the guard against their misspellings.
 //!
 //! A value is looked up each time, so that one set at run time holds from then
-//! on. Names are gone through once, at the first look-up: copying the whole
-//! environment costs more than a small solve.
+//! on. Names, and the pins of all operations, are gone through once, at the first
+//! look-up: copying the whole environment costs more than a small solve.
 
 use std::ffi::OsString;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::coverage::COVERAGE;
-use super::pin::variable;
+use super::pin::{from_environment, variable};
 use super::tables::TUNED_DIR;
 use super::tune::TUNABLES;
 use crate::error::{Error, Result};
@@ -20,13 +20,27 @@ static CHECKED: AtomicBool = AtomicBool::new(false);
 /// A variable's value; an empty one counts as unset.
 ///
 /// # Errors
-/// As [`check_names`].
+/// As [`check_names`] and [`check_pins`].
 pub(super) fn read(name: &str) -> Result<Option<String>> {
     if !CHECKED.load(Ordering::Relaxed) {
         check_names(std::env::vars_os().filter_map(|(name, _)| name.into_string().ok()))?;
+        check_pins(value)?;
         CHECKED.store(true, Ordering::Relaxed);
     }
-    Ok(std::env::var_os(name).and_then(given))
+    Ok(value(name))
+}
+
+fn value(name: &str) -> Option<String> {
+    std::env::var_os(name).and_then(given)
+}
+
+/// Parses the pins of all operations, where `value` gives a variable's: one without sense must not wait for the first call of
+/// its operation.
+///
+/// # Errors
+/// That of the first malformed pin.
+pub(super) fn check_pins(value: impl Fn(&str) -> Option<String>) -> Result<()> {
+    crate::ops::OPERATIONS.iter().try_for_each(|o| from_environment(o, |name| Ok(value(name))).map(drop))
 }
 
 /// What is not Unicode is shown as far as it goes, and is then no word that anything knows.

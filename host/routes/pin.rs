@@ -153,7 +153,7 @@ impl Drop for ScopedPin {
 /// environment; `None` where the table decides.
 ///
 /// The environment's value is read each time, and an empty one counts as unset.
-/// The names of its variables are checked once a process.
+/// The names of its variables, and the pins of all other operations, are checked once a process.
 ///
 /// # Errors
 /// A malformed pin of the environment, even where another one holds: what was

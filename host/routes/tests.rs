@@ -452,6 +452,14 @@ fn the_environment_pins_and_its_typos_are_errors() {
         "unknown syev route 'qr' (BATCHLAS_SYEV_ROUTE): one of thread, cta, cta_fused, jacobi, block, blocked, \
          two_stage, vendor, cpu, auto, native"
     );
+    let others = |name: &'static str, value: &'static str| {
+        super::environment::check_pins(|asked| (asked == name).then(|| value.to_owned()))
+    };
+    others("BATCHLAS_GEMM_ROUTE", "reg:128x128x8").unwrap();
+    for name in ["BATCHLAS_GEMM_ROUTE", "BATCHLAS_STEBZ_ROUTE", "BATCHLAS_ORMQR_ROUTE"] {
+        let text = others(name, "bogus").unwrap_err().to_string();
+        assert!(text.contains(&format!("'bogus' ({name})")), "{text}");
+    }
     let text = read(&[("BATCHLAS_SYEVD_ROUTE", "cta")]).unwrap_err().to_string();
     let known = "BATCHLAS_SYEVD_ROUTE pins no operation: one of BATCHLAS_SYEV_ROUTE, BATCHLAS_STEQR_ROUTE, ";
     assert!(text.contains(known), "{text}");

@@ -36,7 +36,7 @@ impl Arm {
     fn orders(&self) -> &'static [usize] {
         match self.device {
             Device::Simt => &[1, 2, 3, 31, 33, 65],
-            Device::Cpu => &[1, 2, 3, 31, 33, 65, 130],
+            Device::Cpu => &[1, 2, 3, 31, 33, 65, 130, 300],
             Device::Cuda(_) => &[1, 2, 3, 31, 32, 33, 64, 65, 100, 129, 257, 385, 512, 1024, 2048],
         }
     }

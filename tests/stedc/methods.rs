@@ -1,9 +1,11 @@
 //! `linalg::eigh_tridiagonal` by each method, and the routes of the operations behind it.
 
-use batchlas::linalg::{EighTridiagonalOptions, Method, decide_tridiagonal};
-use batchlas::ops::steqr::{Form, Problem};
+use batchlas::linalg::{
+    EighTridiagonalOptions, Method, decide_tridiagonal, eigh, eigh_tridiagonal, eigvalsh,
+};
+use batchlas::ops::steqr::{Form, Problem, Shift, Update};
 use batchlas::ops::{Target, stebz, stedc};
-use batchlas::{Arch, Dtype, Jobz};
+use batchlas::{Arch, Batch, Dtype, Error, Jobz, Queue};
 
 fn decided(n: usize, jobz: Jobz, target: &Target, options: &EighTridiagonalOptions) -> String {
     let problem = Problem { dtype: Dtype::F32, n, batch: 128, jobz };
@@ -47,16 +49,58 @@ fn a_method_is_an_operation() {
         (by(Method::Bisection), "bisection finds values only"),
         (
             EighTridiagonalOptions { form: Some(Form::Flat), ..by(Method::Dc) },
-            "the method dc has neither forms",
+            "the method dc knows nothing of forms",
+        ),
+        (
+            EighTridiagonalOptions { update: Some(Update::Pg), ..by(Method::Dc) },
+            "the method dc knows nothing of updates",
+        ),
+        (
+            EighTridiagonalOptions { shift: Some(Shift::Wilkinson), ..by(Method::Dc) },
+            "the method dc knows nothing of shifts",
+        ),
+        (
+            EighTridiagonalOptions { shift: Some(Shift::Lapack), ..by(Method::Auto) },
+            "dc knows nothing of shifts: leave that out, or take the method qr",
+        ),
+        (
+            EighTridiagonalOptions { sweeps_per_value: Some(40), ..by(Method::Auto) },
+            "the method dc knows nothing of sweeps",
         ),
         (EighTridiagonalOptions { form: Some(Form::Flat), ..by(Method::Auto) }, "n is at most 32"),
     ] {
         let text = decided(40, Jobz::V, &gpu, &options);
         assert!(text.contains(words), "{text}");
     }
+    // Where QL solves they are taken.
+    let shifted = EighTridiagonalOptions {
+        shift: Some(Shift::Wilkinson),
+        sweeps_per_value: Some(40),
+        ..by(Method::Auto)
+    };
+    assert_eq!(decided(32, Jobz::V, &gpu, &shifted), "steqr cta");
+    assert_eq!(decided(99, Jobz::N, &Target::CPU, &shifted), "steqr cpu");
     assert_eq!("DC".parse::<Method>().unwrap(), Method::Dc);
     let unknown = "qz".parse::<Method>().unwrap_err().to_string();
     assert_eq!(unknown, "unknown method 'qz': one of auto, qr, dc, bisection");
+}
+
+/// What no memory holds and what no number counts: errors, also for an empty batch.
+#[test]
+fn sizes_at_the_end() {
+    let (queue, n) = (Queue::cpu(), 200_000);
+    let error = eigh_tridiagonal(&queue, &vec![2.0f64; n], &vec![1.0; n - 1], n).unwrap_err();
+    let text = error.to_string();
+    assert!(matches!(error, Error::OutOfMemory { bytes: 320_000_000_000, .. }), "{text}");
+    assert!(text.contains("for values only, which take 1600000 bytes"), "{text}");
+    let none = eigh_tridiagonal::<f64>(&queue, &[], &[], 1 << 27).unwrap();
+    assert_eq!((none.values.len(), none.status.len()), (0, 0));
+    for n in [1 << 31, 1 << 33, usize::MAX] {
+        assert!(matches!(eigh_tridiagonal::<f64>(&queue, &[], &[], n), Err(Error::Argument(_))), "{n}");
+    }
+    let empty = Batch::<f64>::zeros(1 << 31, 1 << 31, 0);
+    assert_eq!(eigh(&queue, &empty).unwrap().status.len(), 0);
+    assert_eq!(eigvalsh(&queue, &empty).unwrap().values.len(), 0);
 }
 
 #[test]

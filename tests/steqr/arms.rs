@@ -84,6 +84,11 @@ impl Arm {
         jobz: Jobz,
         shift: Shift,
     ) -> Solved<T> {
-        self.solve_with(queue, what, batch, &EighTridiagonalOptions { shift, ..self.options(jobz) })
+        self.solve_with(
+            queue,
+            what,
+            batch,
+            &EighTridiagonalOptions { shift: Some(shift), ..self.options(jobz) },
+        )
     }
 }

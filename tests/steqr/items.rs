@@ -81,7 +81,8 @@ pub fn spent_budgets<T: Real>(arm: Arm) {
         let easy = Tridiagonal::new(n, |k| 2.0 + k as f64, |_| 0.0);
         let batch = Batched::<T>::new(n, &[easy.clone(), hard, easy]);
         for (jobz, sweeps_per_value) in [(Jobz::V, 0), (Jobz::N, 0), (Jobz::V, 50)] {
-            let options = EighTridiagonalOptions { sweeps_per_value, ..arm.options(jobz) };
+            let options =
+                EighTridiagonalOptions { sweeps_per_value: Some(sweeps_per_value), ..arm.options(jobz) };
             let solved = arm.solve_with(&queue, "budget", &batch, &options);
             let context = format!("{arm:?} {} n={n} {jobz} {sweeps_per_value}", T::DTYPE);
             assert!(solved.status[0].is_ok() && solved.status[2].is_ok(), "{context}: {:?}", solved.status);

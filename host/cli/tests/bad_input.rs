@@ -183,6 +183,11 @@ fn routes_and_devices() {
             .refused("'nonsense' (BATCHLAS_SYEV_ROUTE)");
     }
     lab.run_with("routes syev --dtype f32 --n 4 --batch 1", &env).refused("BATCHLAS_SYEV_ROUTE");
+    // Also where another operation runs.
+    for name in ["BATCHLAS_GEMM_ROUTE", "BATCHLAS_STEDC_ROUTE"] {
+        lab.run_with("eigh a.npy -o out.npz --device cpu", &[(name, "bogus")])
+            .refused(&format!("'bogus' ({name})"));
+    }
     for name in ["BATCHLAS_SYEVD_ROUTE", "BATCHLAS_TUNE_CHUNK_ITEM"] {
         lab.run_with("eigh a.npy -o out.npz --device cpu", &[(name, "")]).refused(name);
     }
@@ -286,6 +291,17 @@ fn tridiagonal_files() {
     }
 }
 
+/// Vectors of 320 GB: an error before any work, which says what is possible.
+#[test]
+fn results_that_no_memory_holds() {
+    let lab = Lab::new();
+    let n = 200_000;
+    let (d, e) = (npy_bytes(&[n], &vec![2.0f64; n], false), npy_bytes(&[n - 1], &vec![1.0f64; n - 1], false));
+    lab.npz_of("long.npz", &[("d", d), ("e", e)], true);
+    lab.run("eigh-tridiagonal long.npz -o out.npz --device cpu").refused("--values-only");
+    assert_eq!(lab.files(), ["long.npz"]);
+}
+
 #[test]
 fn tridiagonal_options() {
     let lab = Lab::new();
@@ -306,6 +322,11 @@ fn tridiagonal_options() {
         ("--form loose", &["loose", "auto, nested, flat, lockstep, decoupled"]),
         ("--update qr", &["qr", "exp, pg"]),
         ("--shift rayleigh", &["rayleigh", "lapack, wilkinson"]),
+        ("--shift lapack --method dc --device cpu", &["--method dc has none of", "--shift"]),
+        ("--shift wilkinson --device simt", &["dc knows nothing of shifts", "the method qr"]),
+        ("--route levels:rows=8 --device simt", &["unknown steqr route", "goes with --method dc"]),
+        ("--route bisect --values-only --device simt", &["goes with --method bisection"]),
+        ("--route cta --method dc --device simt", &["unknown stedc route", "goes with --method qr"]),
         ("--check --values-only", &["--check", "--values-only"]),
         ("--counters --device cpu", &["--counters", "simt"]),
         ("--uplo lower", &["--uplo"]),

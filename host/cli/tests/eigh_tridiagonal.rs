@@ -225,7 +225,7 @@ fn methods_on_the_executor() {
     for (args, words) in [
         ("--method qr --form flat", "n is at most 32"),
         ("--method bisection", "finds values only"),
-        ("--method dc --form flat", "has neither --form nor --update"),
+        ("--method dc --form flat", "has none of --form, --update and --shift"),
         ("--method dc --route cta", "unknown stedc route 'cta'"),
         ("--route levels", "unknown steqr route 'levels'"),
     ] {

@@ -39,6 +39,8 @@ pub(crate) trait Real:
     const SQUARE_MAX: Self;
     /// The greatest |k| for which both 2^k and 2^-k are normal.
     const MAX_EXPONENT: i32;
+    /// Halvings that bring an interval to an eighth of the roundoff of its ends.
+    const HALVINGS: u32;
 
     fn abs(self) -> Self;
     fn sqrt(self) -> Self;
@@ -46,6 +48,9 @@ pub(crate) trait Real:
     fn copysign(self, sign: Self) -> Self;
     fn max(self, other: Self) -> Self;
     fn is_finite(self) -> bool;
+    fn is_nan(self) -> bool;
+    /// Of a whole number that is not negative.
+    fn to_usize(self) -> usize;
     /// 2^k, for |k| up to [`Self::MAX_EXPONENT`].
     fn exp2i(k: i32) -> Self;
     /// floor(log2 |x|) of a number that is neither 0 nor NaN nor infinite.
@@ -54,7 +59,7 @@ pub(crate) trait Real:
 }
 
 macro_rules! real {
-    ($t:ident, $bits:ty, $square_exponent:literal, $max_exponent:literal) => {
+    ($t:ident, $bits:ty, $square_exponent:literal, $max_exponent:literal, $halvings:literal) => {
         impl Real for $t {
             const ZERO: Self = 0.0;
             const ONE: Self = 1.0;
@@ -66,6 +71,7 @@ macro_rules! real {
             const SQUARE_MIN: Self = power_of_two::$t(-$square_exponent);
             const SQUARE_MAX: Self = power_of_two::$t($square_exponent);
             const MAX_EXPONENT: i32 = $max_exponent;
+            const HALVINGS: u32 = $halvings;
 
             #[inline(always)]
             fn abs(self) -> Self {
@@ -91,6 +97,14 @@ macro_rules! real {
             fn is_finite(self) -> bool {
                 self.is_finite()
             }
+            #[inline(always)]
+            fn is_nan(self) -> bool {
+                self.is_nan()
+            }
+            #[inline(always)]
+            fn to_usize(self) -> usize {
+                self as usize
+            }
             fn exp2i(k: i32) -> Self {
                 power_of_two::$t(k)
             }
@@ -111,8 +125,8 @@ macro_rules! real {
         }
     };
 }
-real!(f32, u32, 40, 126);
-real!(f64, u64, 400, 1022);
+real!(f32, u32, 40, 126, 28);
+real!(f64, u64, 400, 1022, 56);
 
 /// 2^k as a bit pattern, usable in constants.
 mod power_of_two {

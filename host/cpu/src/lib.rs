@@ -7,7 +7,8 @@
 //!
 //! Products of matrices are faer's. Of the eigensolvers, small orders (n <= 128) run our own code: Householder reduction, implicit QL
 //! or QR with vectors, the square-root-free QL without. Larger ones run faer's
-//! blocked reduction and divide and conquer. Both are accurate norm-wise:
+//! blocked reduction and divide and conquer. Eigenvalues of tridiagonal matrices are also bisected: close to the
+//! roundoff of the norm at any order. QL and divide and conquer are accurate norm-wise within some n of it:
 //! components of a vector far below eps times its norm, as those of tridiagonal
 //! matrices with localised vectors, are lost above n = 128. An item gives the same bits
 //! alone or in any batch, at any position and on any number of threads.
@@ -17,6 +18,7 @@
 
 mod apply;
 mod batch;
+mod bisect;
 mod blocks;
 mod element;
 mod faer_solver;
@@ -32,6 +34,7 @@ mod sytrd;
 mod tridiagonal;
 
 pub use batch::Items;
+pub use bisect::{Bisections, stebz_f32, stebz_f64};
 pub use blocks::Shift;
 pub use gemm::{Factor, Products, gemm_c32, gemm_c64, gemm_f32, gemm_f64};
 pub use quality::{Planes, departure_from_orthonormal, relative_residual};

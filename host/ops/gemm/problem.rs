@@ -62,6 +62,14 @@ impl FromStr for Op {
     }
 }
 
+fn misfit(sides: &[(&str, &str, Layout)], wanted: &str) -> Error {
+    let side = |(name, op, x): &(&str, &str, Layout)| {
+        format!("{name} ({op}): {} items of {}x{}", x.batch(), x.rows(), x.cols())
+    };
+    let sides: Vec<String> = sides.iter().map(side).collect();
+    Error::argument(format!("{} do not fit: {wanted}", sides.join(", ")))
+}
+
 /// A batch of products: op(A) of m by k, op(B) of k by n, C of m by n.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Problem {
@@ -90,15 +98,23 @@ impl Problem {
         let ((m, k), (depth, n)) = (op_a.shape(a), op_b.shape(b));
         let fits = k == depth && (c.rows(), c.cols()) == (m, n);
         if !fits || a.batch() != c.batch() || b.batch() != c.batch() {
-            let side = |name: &str, op: &str, x: Layout| {
-                format!("{name} ({op}): {} items of {}x{}", x.batch(), x.rows(), x.cols())
-            };
-            let sides = [side("A", op_a.word(), a), side("B", op_b.word(), b), side("C", "n", c)].join(", ");
-            return Err(Error::argument(format!(
-                "{sides} do not fit: op(A) is m by k, op(B) k by n, C m by n, batches are equal"
-            )));
+            let sides = [("A", op_a.word(), a), ("B", op_b.word(), b), ("C", "n", c)];
+            return Err(misfit(&sides, "op(A) is m by k, op(B) k by n, C m by n, batches are equal"));
         }
         Ok(Problem { dtype, op_a, op_b, m, n, k, batch: c.batch() })
+    }
+
+    /// The problem of factors of these layouts, whose product need not be yet.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] where they do not fit each other.
+    pub(crate) fn of_factors(dtype: Dtype, op_a: Op, op_b: Op, a: Layout, b: Layout) -> Result<Self> {
+        let ((m, k), (depth, n)) = (op_a.shape(a), op_b.shape(b));
+        if k != depth || a.batch() != b.batch() {
+            let sides = [("A", op_a.word(), a), ("B", op_b.word(), b)];
+            return Err(misfit(&sides, "op(A) is m by k, op(B) k by n, batches are equal"));
+        }
+        Ok(Problem { dtype, op_a, op_b, m, n, k, batch: a.batch() })
     }
 
     /// Whether C has no element.

@@ -100,7 +100,7 @@ impl Panels {
 /// Elements of the triangular factors of a batch: 64 a reflector, or less.
 pub(crate) fn factor_elements(problem: &Problem) -> usize {
     let panels = problem.reflectors.div_ceil(MOST_REFLECTORS);
-    (panels * MOST_REFLECTORS * MOST_REFLECTORS).saturating_mul(problem.batch)
+    [MOST_REFLECTORS, MOST_REFLECTORS, problem.batch].into_iter().fold(panels, usize::saturating_mul)
 }
 
 /// Most reflectors of a panel.

@@ -13,7 +13,7 @@ use crate::scalar::Real;
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// At most so many passes of bisection; `None`: as many as full accuracy takes. An item with values that are not
-    /// found by then fails. The family `cpu` does not bisect and takes no notice.
+    /// found by then fails. A pass halves an interval; that of `bisect:values=1` quarters it.
     pub passes: Option<u32>,
     /// The family to take; `None`: scoped pin, environment or table.
     pub route: Option<Pin>,

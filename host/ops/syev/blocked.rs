@@ -114,7 +114,9 @@ impl Bytes {
         let part = |elements: usize, bytes: usize| workspace_bytes::<u8>(elements.saturating_mul(bytes));
         let values = n.saturating_mul(batch);
         let squares = values.saturating_mul(n);
-        let kept = part(batch, real) + 2 * part(values, real) + part(values, whole) + part(batch, 4);
+        let kept =
+            [part(batch, real), part(values, real), part(values, real), part(values, whole), part(batch, 4)];
+        let kept = kept.into_iter().fold(0, usize::saturating_add);
         let reduction = panels.bytes(dtype, batch);
         if jobz == Jobz::N {
             let conquest = if bisects(problem, target) {

@@ -1,6 +1,7 @@
 //! The text of a route table: measured rows over those of the table in place.
 
-use std::collections::HashSet;
+use std::collections::HashMap;
+use std::ops::RangeInclusive;
 
 use batchlas::Arch;
 use batchlas::routes::{HEADING, Key, Operation, ShapeKey, Table};
@@ -28,8 +29,9 @@ pub struct Head<'a> {
     pub provenance: &'a Provenance,
 }
 
-/// A table with the verdicts' rows in place of all rows of their type, jobz and order, and the other rows of the
-/// table in place. Of an order's batches that agree only those beside a change are kept: the nearest one decides.
+/// A table with the verdicts' rows and those of the table in place whose batch lies outside the range that was measured
+/// of their type, jobz and order; with saturation that range is open upwards. Of measured batches that agree only those
+/// beside a change are kept: the nearest one decides.
 ///
 /// The text is read back before it is given out.
 ///
@@ -37,15 +39,15 @@ pub struct Head<'a> {
 /// What the parser says of the text: a field of the provenance may hold what no table can.
 pub fn text(head: &Head<'_>, in_place: &Table, verdicts: &[Verdict]) -> Result<String, String> {
     let operation = in_place.operation();
-    let measured: HashSet<(Vec<&str>, Vec<u64>)> = verdicts.iter().map(|v| shape(&v.cell.key())).collect();
-    let kept = in_place.rows().iter().filter(|row| !measured.contains(&shape(&row.key)));
+    let measured = ranges_of(verdicts, head.request.saturation);
+    let is_kept = |key: &ShapeKey| measured.get(&shape(key)).is_none_or(|range| !range.contains(&batch(key)));
     let line = |row: &batchlas::routes::Row| Line {
         key: row.key.clone(),
         candidates: row.candidates.iter().map(ToString::to_string).collect(),
     };
-    let mut lines: Vec<Line> = kept.map(line).collect();
-    let kept = lines.len();
-    lines.extend(thinned(verdicts));
+    let kept: Vec<Line> = in_place.rows().iter().filter(|row| is_kept(&row.key)).map(line).collect();
+    let mut lines = thinned(&kept, verdicts);
+    let kept = kept.len();
     lines.sort_by_key(|line| place(operation, &line.key));
     let mut text = header(head, in_place, kept);
     let widths: Vec<usize> = (0..operation.keys.len()).map(|at| width(&lines, at)).collect();
@@ -64,26 +66,45 @@ fn shape(key: &ShapeKey) -> (Vec<&'static str>, Vec<u64>) {
     (key.words.clone(), key.sizes[..key.sizes.len() - 1].to_vec())
 }
 
-/// Of each shape the batches beside a change.
-fn thinned(verdicts: &[Verdict]) -> Vec<Line> {
-    let mut all: Vec<Line> =
-        verdicts.iter().map(|v| Line { key: v.cell.key(), candidates: v.candidates.clone() }).collect();
-    all.sort_by(|x, y| (&x.key.words, &x.key.sizes).cmp(&(&y.key.words, &y.key.sizes)));
-    all.dedup_by(|later, earlier| later.key == earlier.key);
-    let mut kept = vec![];
-    for of_shape in all.chunk_by(|x, y| shape(&x.key) == shape(&y.key)) {
-        let differs = |x: Option<usize>, y: usize| {
-            x.and_then(|x| of_shape.get(x)).is_some_and(|line| line.candidates != of_shape[y].candidates)
-        };
-        let beside =
-            (0..of_shape.len()).filter(|at| differs(at.checked_sub(1), *at) || differs(Some(at + 1), *at));
-        let mut beside: Vec<usize> = beside.collect();
-        if beside.is_empty() {
-            beside.push(of_shape.len() - 1);
-        }
-        kept.extend(beside.into_iter().map(|at| of_shape[at].clone()));
+fn batch(key: &ShapeKey) -> u64 {
+    key.sizes[key.sizes.len() - 1]
+}
+
+/// The batches from the least to the largest that were measured of each shape; up to any where saturation was.
+fn ranges_of(
+    verdicts: &[Verdict],
+    saturation: bool,
+) -> HashMap<(Vec<&'static str>, Vec<u64>), RangeInclusive<u64>> {
+    let mut ranges = HashMap::new();
+    for key in verdicts.iter().map(|v| v.cell.key()) {
+        let at = batch(&key);
+        let range = ranges.entry(shape(&key)).or_insert(at..=at);
+        *range = at.min(*range.start())..=if saturation { u64::MAX } else { at.max(*range.end()) };
     }
-    kept
+    ranges
+}
+
+/// All kept lines, and of the measured ones of each shape those beside a change, at least one.
+fn thinned(kept: &[Line], verdicts: &[Verdict]) -> Vec<Line> {
+    let measured = verdicts.iter().map(|v| Line { key: v.cell.key(), candidates: v.candidates.clone() });
+    let kept = kept.iter().cloned().map(|line| (line, false));
+    let mut all: Vec<(Line, bool)> = kept.chain(measured.map(|line| (line, true))).collect();
+    all.sort_by(|(x, _), (y, _)| (&x.key.words, &x.key.sizes).cmp(&(&y.key.words, &y.key.sizes)));
+    all.dedup_by(|(later, _), (earlier, _)| later.key == earlier.key);
+    let mut out = vec![];
+    for of_shape in all.chunk_by(|(x, _), (y, _)| shape(&x.key) == shape(&y.key)) {
+        let differs = |x: Option<usize>, y: usize| {
+            x.and_then(|x| of_shape.get(x))
+                .is_some_and(|(line, _)| line.candidates != of_shape[y].0.candidates)
+        };
+        let is_beside = |at: usize| differs(at.checked_sub(1), at) || differs(Some(at + 1), at);
+        let is_measured = |at: &usize| of_shape[*at].1;
+        let last = (0..of_shape.len()).rfind(is_measured);
+        let only = if (0..of_shape.len()).filter(is_measured).any(is_beside) { None } else { last };
+        let stays = |at: &usize| !is_measured(at) || is_beside(*at) || Some(*at) == only;
+        out.extend((0..of_shape.len()).filter(stays).map(|at| of_shape[at].0.clone()));
+    }
+    out
 }
 
 /// A key's place: words in the operation's order, then sizes.
@@ -226,19 +247,22 @@ mod tests {
     }
 
     #[test]
-    fn measured_orders_replace_all_their_rows_and_no_others() {
+    fn measured_batches_replace_the_rows_of_their_range_and_no_others() {
         let old = in_place("8 1 cta\n8 64 thread cta\n9 1 cta block");
         let rows = [row(8, 16, "cta", 2.0), row(8, 16, "thread", 1.0)];
         let (text, table) = table_of(&old, &rows, true);
         let lines: Vec<&str> = text.lines().filter(|l| l.starts_with("f32  V")).collect();
-        assert_eq!(lines, ["f32  V    8  16  thread cta", "f32  V    9   1  cta block",]);
-        assert_eq!(table.rows().len(), 2 + 7 * 3, "other types and values only keep theirs");
+        assert_eq!(
+            lines,
+            ["f32  V    8   1  cta", "f32  V    8  16  thread cta", "f32  V    9   1  cta block"]
+        );
+        assert_eq!(table.rows().len(), 3 + 7 * 3, "other types and values only keep theirs");
         assert_eq!(table.provenance("status"), "provisional", "as the rows that are kept");
         assert_eq!((table.provenance("driver"), table.provenance("date")), ("CUDA 13.0", "2026-11-30"));
         assert_eq!(
             table.provenance("note"),
             "measured f32, V, n 7..9 16, batches 1 64 saturation; medians of up to 15 interleaved rounds in 1 s; a \
-             change under 3 % kept the order in place; the vendor last; 22 other rows are those of the table of 2026-01-01, commit \
+             change under 3 % kept the order in place; the vendor last; 23 other rows are those of the table of 2026-01-01, commit \
              abc (provisional)"
         );
     }
@@ -249,7 +273,7 @@ mod tests {
         let all: Vec<Row> = ["f32", "f64", "c32", "c64"]
             .iter()
             .flat_map(|t| {
-                ["V", "N"].map(|j| Row { dtype: (*t).into(), jobz: j.into(), ..row(8, 4, "thread", 1.0) })
+                ["V", "N"].map(|j| Row { dtype: (*t).into(), jobz: j.into(), ..row(8, 1, "thread", 1.0) })
             })
             .collect();
         let (_, table) = table_of(&old, &all, true);
@@ -258,15 +282,38 @@ mod tests {
         assert_eq!(table_of(&old, &all, false).1.provenance("status"), "provisional");
     }
 
+    /// Without saturation the range ends at the largest batch; what agrees with a row that stays is still there once.
+    #[test]
+    fn rows_on_both_sides_of_the_measured_batches_stay() {
+        let old = in_place("8 1 cta\n8 4 cta\n8 64 cta\n8 4096 thread cta\n9 1 cta");
+        let rows: Vec<Row> = [4, 16, 64]
+            .iter()
+            .flat_map(|batch| [row(8, *batch, "cta", 1.0), row(8, *batch, "thread", 2.0)])
+            .collect();
+        let request = Request { saturation: false, ..request(vec![8], vec![4, 16, 64]) };
+        let head = Head { arch: Arch(90), is_gpu: true, request: &request, provenance: &provenance() };
+        let text = text(&head, &old, &verdicts(&old, &rows, Vendor::Last)).unwrap();
+        let lines: Vec<&str> = text.lines().filter(|l| l.starts_with("f32  V    8")).collect();
+        assert_eq!(
+            lines,
+            [
+                "f32  V    8     1  cta",
+                "f32  V    8     4  cta thread",
+                "f32  V    8    64  cta thread",
+                "f32  V    8  4096  thread cta"
+            ]
+        );
+    }
+
     /// Whatever the times, the thinned table decides every measured cell as the cell's own verdict does.
     #[test]
     fn thinning_loses_no_decision() {
-        let old = in_place("8 1 cta");
+        let old = in_place("8 1 cta\n9 2 thread cta\n9 70000 cta thread\n16 2 cta thread vendor:syevj");
         let mut random = Random::new(3);
         for _ in 0..100 {
             let mut rows = vec![];
             for n in [7, 8, 9, 16] {
-                for batch in [1, 3, 64, 1000, 4096, 65_536] {
+                for batch in [3, 8, 64, 1000, 4096, 65_536] {
                     let ms = || [0.5, 1.0, 2.0];
                     for route in ["cta", "thread", "vendor:syevj"] {
                         rows.push(row(n, batch, route, ms()[random.below(3)]));
@@ -279,12 +326,12 @@ mod tests {
                 let found: Vec<String> = found.candidates.iter().map(ToString::to_string).collect();
                 assert_eq!(found, verdict.candidates, "{}", verdict.cell);
             }
-            assert!(table.rows().len() <= 4 * 6 + 7);
+            assert!(table.rows().len() <= 4 * 6 + 3 + 7 * 4);
         }
         let same: Vec<Row> = [1, 3, 64].iter().map(|batch| row(8, *batch, "cta", 1.0)).collect();
         let (_, table) = table_of(&old, &same, true);
-        let kept: Vec<u64> =
-            table.rows().iter().filter(|r| r.key.words == ["f32", "V"]).map(|r| r.key.sizes[1]).collect();
+        let of_eight = table.rows().iter().filter(|r| r.key.words == ["f32", "V"] && r.key.sizes[0] == 8);
+        let kept: Vec<u64> = of_eight.map(|r| r.key.sizes[1]).collect();
         assert_eq!(kept, [64], "batches that agree are one row");
     }
 

@@ -28,9 +28,9 @@ pub struct EighTridiagonalArgs {
     #[arg(long, value_name = "UPDATE", value_parser = words::<Update>(&["exp", "pg"]))]
     pub update: Option<Update>,
 
-    /// Formula of QL's shift
-    #[arg(long, value_name = "SHIFT", default_value = "lapack", value_parser = words::<Shift>(&["lapack", "wilkinson"]))]
-    pub shift: Shift,
+    /// Formula of QL's shift [default: lapack]
+    #[arg(long, value_name = "SHIFT", value_parser = words::<Shift>(&["lapack", "wilkinson"]))]
+    pub shift: Option<Shift>,
 
     /// How to solve, and what to say of it
     #[command(flatten)]
@@ -64,10 +64,11 @@ Output:
 
 --route takes a family of the method's operation; with auto, of steqr, and then the method is qr.
 nested, flat and lockstep give the same bits; decoupled may differ in the last ones. --form and
---update pin the family cta, which needs a GPU or --device simt, and n up to 32.
+--update pin the family cta, which needs a GPU or --device simt, and n up to 32; --shift is
+refused where another method solves.
 
---json prints op, dtype, n, batch, jobz, shift (of steqr), device, route, seconds and failed_items; with
---check also checked_items, max_residual and max_orthogonality, as for eigh. route names the
+--json prints op, dtype, n, batch, jobz, shift (of steqr), device, route, seconds and failed_items;
+with --check also checked_items, max_residual and max_orthogonality, as for eigh. route names the
 family with all its parameters: given to --route, with the method of op, it repeats the run.
 
 Examples:

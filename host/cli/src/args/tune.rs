@@ -138,9 +138,11 @@ How it decides:
   of 16 and the grids that the batch leaves room for; of stedc's levels its rows; of stebz's bisect its
   values, staged or not. A form that stands behind its family's usual one is not written.
 
-  The new table has the measured orders in place of all rows of their type, jobz and order (for gemm
-  m, n and k, of which m decides first: take the table's own, or other shapes lose their rows), and
-  the other rows of the table in place (the embedded one, or that of BATCHLAS_TUNED_DIR).
+  The new table has the measured rows in place of those whose batch lies in the range that was
+  measured of their type, jobz and order, from the least batch to the largest, with auto to any (for
+  gemm m, n and k, of which m decides first: take the table's own, or other shapes lose their rows),
+  and the other rows of the table in place (the embedded one, or that of BATCHLAS_TUNED_DIR). Its
+  note says how many these are.
 
   Finished cells are in the journal, with all samples: the same command goes on where a killed one
   was. A journal of another device, commit, table or option is refused. It can be given to

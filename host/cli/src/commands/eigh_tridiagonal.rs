@@ -21,8 +21,14 @@ use crate::input::{self, Tridiagonal, Tridiagonals};
 pub fn run(args: &EighTridiagonalArgs) -> Result<ExitCode, Failure> {
     let files = Files::check(&args.input, &args.solve)?;
     let by_ql = matches!(args.method, Method::Auto | Method::Qr);
-    if !by_ql && (args.form.0.is_some() || args.update.is_some()) {
-        return Err(Failure::new(format!("--method {} has neither --form nor --update", args.method)));
+    if !by_ql && (args.form.0.is_some() || args.update.is_some() || args.shift.is_some()) {
+        return Err(Failure::new(format!(
+            "--method {} has none of --form, --update and --shift",
+            args.method
+        )));
+    }
+    if let Some(route) = args.solve.route.as_deref() {
+        check_method(args.method, route)?;
     }
     let complete = |route| {
         let options = Options { route, form: args.form.0, update: args.update, ..Options::default() };
@@ -32,6 +38,16 @@ pub fn run(args: &EighTridiagonalArgs) -> Result<ExitCode, Failure> {
     match input::read_tridiagonal(&args.input)? {
         Tridiagonals::F32(items) => solve(args, &settings, &files, items),
         Tridiagonals::F64(items) => solve(args, &settings, &files, items),
+    }
+}
+
+/// Refuses a route that another method's operation has: that one is meant.
+fn check_method(method: Method, route: &str) -> Result<(), Failure> {
+    let Err(error) = Pin::parse(method.operation(), route) else { return Ok(()) };
+    let has = |other: &&Method| Pin::parse(other.operation(), route).is_ok();
+    match [Method::Qr, Method::Dc, Method::Bisection].iter().find(has) {
+        Some(meant) => Err(Failure::new(format!("{error}; '{route}' goes with --method {meant}"))),
+        None => Ok(()),
     }
 }
 
@@ -49,14 +65,14 @@ where
     // One for all parts, the CPU in a device's place included.
     let method = args.method.resolve(&problem, &Target::of(&settings.queue), settings.route.as_ref())?;
     let job = Chains { items, jobz, shift, method };
-    finish(Subject::Tridiagonals(args.shift), &args.solve, settings, files, &job)
+    finish(Subject::Tridiagonals(args.shift.unwrap_or_default()), &args.solve, settings, files, &job)
 }
 
 /// A batch of tridiagonal matrices. Form and update are in the pin.
 struct Chains<T> {
     items: Tridiagonal<T>,
     jobz: Jobz,
-    shift: Shift,
+    shift: Option<Shift>,
     method: Method,
 }
 

@@ -125,15 +125,29 @@ pub struct Solved<T: Scalar> {
     pub launches: Vec<LaunchRecord>,
 }
 
+/// An empty vector with room for an array of this shape.
+fn with_room<T>(shape: [usize; 3]) -> Result<Vec<T>, Failure> {
+    let mut out = Vec::new();
+    out.try_reserve_exact(shape.into_iter().fold(1, usize::saturating_mul)).map_err(|_| {
+        let [items, rows, columns] = shape;
+        let less = if columns > 1 { ": --values-only needs fewer" } else { "" };
+        let bytes = shape.map(|size| size as f64).iter().product::<f64>() * size_of::<T>() as f64;
+        Failure::new(format!(
+            "out of memory: {bytes} bytes needed for {items}x{rows}x{columns} results{less}"
+        ))
+    })?;
+    Ok(out)
+}
+
 /// Solves all items.
 pub fn solve<T: Scalar, J: Job<T>>(settings: &Settings, job: &J) -> Result<Solved<T>, Failure> {
     let (batch, n) = (job.batch(), job.n());
     let mut solved = Solved {
         batch,
         n,
-        w: Vec::with_capacity(batch * n),
-        v: (settings.jobz == Jobz::V).then(|| Vec::with_capacity(batch * n * n)),
-        status: Vec::with_capacity(batch),
+        w: with_room([batch, n, 1])?,
+        v: (settings.jobz == Jobz::V).then(|| with_room([batch, n, n])).transpose()?,
+        status: with_room([batch, 1, 1])?,
         device: settings.queue.device(),
         operation: "",
         route: String::new(),

@@ -37,13 +37,15 @@ impl<T: Real> Tridiagonal<T> {
         (&self.d[of(self.n)], &self.e[of(self.n.saturating_sub(1))])
     }
 
-    /// Takes the elements of two arrays whose shapes fit, and checks that the solve fits the memory.
+    /// Takes the elements of two arrays whose shapes fit. There may be many of order 0: there must be memory for their
+    /// statuses.
     fn new(shape: Shape, d: (Vec<T>, Order), e: (Vec<T>, Order)) -> Result<Self, String> {
         let Shape { batch, n } = shape;
-        let item = n.checked_mul(n).and_then(|x| x.checked_mul(size_of::<T>()));
-        let item = item.ok_or_else(|| format!("a matrix of order {n} is larger than any memory"))?;
+        if n.checked_mul(n).and_then(|x| x.checked_mul(size_of::<T>())).is_none() {
+            return Err(format!("a matrix of order {n} is larger than any memory"));
+        }
         let fits = check_memory(batch, size_of::<i32>(), &format!("the statuses of {batch} matrices"));
-        fits.and_then(|()| check_memory(batch, item, "the solve")).map_err(|e| e.to_string())?;
+        fits.map_err(|e| e.to_string())?;
         let (d, e) = (in_order(d, batch, n), in_order(e, batch, n.saturating_sub(1)));
         Ok(Tridiagonal { d, e, batch, n })
     }
