@@ -7,7 +7,7 @@ use cuda_std::prelude::*;
 const STALLS: u32 = 2;
 
 /// The most passes that intervals of Gershgorin's take, `points` points each: those of bisection to a quarter of the roundoff of
-/// the norm, and as often [`STALLS`] in vain. Where values are apart, bisection and a few.
+/// the norm, and twice as many in vain. Where values are apart, bisection and a few.
 pub const fn most_passes(real_bytes: usize, points: u32) -> u32 {
     let bits = if real_bytes == 4 { 28 } else { 57 };
     let bisections = if points == 3 { bits / 2 + 1 } else { bits };

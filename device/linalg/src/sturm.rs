@@ -81,7 +81,7 @@ pub fn pass<R: Real, const P: usize, const V: usize>(
                     let pivot = if pivot.abs() < least { -least } else { pivot };
                     pivots[v][p] = pivot;
                     found[v][p].below += pivot.sign_bit();
-                    found[v][p].size.significand = found[v][p].size.significand * pivot;
+                    found[v][p].size.significand *= pivot;
                 }
             }
             square = next;

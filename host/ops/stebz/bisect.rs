@@ -19,11 +19,13 @@ use crate::scalar::Dtype;
 pub(crate) struct Bisect;
 
 /// Values a lane. Few where there would be no work for the lanes of a warp, else as many as hide each other's chains of
-/// dependent instructions. By the order alone: what depends on the batch stands in the route table.
-fn values(n: usize, params: &Params) -> u32 {
+/// dependent instructions; in f64 two do: ms by 2 and 4, n = 128 batch 4096 1.34 and 1.57, n = 512 batch 1024 5.6 and 6.5 (H200;
+/// benches/results/tune_stebz_h200_2026-11-30.jsonl.xz). By type and order alone: what depends on the batch stands in the
+/// route table.
+fn values(real_bytes: usize, n: usize, params: &Params) -> u32 {
     match params.get("values").unwrap_or(0) {
         0 if n <= 32 => 1,
-        0 if n <= 64 => 2,
+        0 if n <= 64 || real_bytes == 8 => 2,
         0 => 4,
         named => named,
     }
@@ -32,7 +34,7 @@ fn values(n: usize, params: &Params) -> u32 {
 /// Whether the rows lie in shared memory: where they fit, unless the route says otherwise.
 fn staged(dtype: Dtype, n: usize, params: &Params, target: &Target) -> bool {
     let most = target.limits().map_or(0, |limits| limits.shared_bytes_per_block);
-    fits(dtype.bytes(), n, values(n, params), most) && params.get("staged") != Some(0)
+    fits(dtype.bytes(), n, values(dtype.bytes(), n, params), most) && params.get("staged") != Some(0)
 }
 
 /// Whether the rows of a block's items fit so many bytes.
@@ -52,7 +54,7 @@ impl Family<Problem> for Bisect {
         target: &Target,
     ) -> std::result::Result<(), String> {
         tiles::can_run(problem.n, target, u32::MAX as usize / 2)?;
-        let values = values(problem.n, params);
+        let values = values(problem.dtype.bytes(), problem.n, params);
         if ![1, 2, 4].contains(&values) {
             return Err(format!("values is 0 (by the order), 1, 2 or 4, not {values}"));
         }
@@ -65,7 +67,7 @@ impl Family<Problem> for Bisect {
     fn plan(&self, problem: &Problem, params: &Params, target: &Target) -> Result<Plan> {
         let mut params = params.clone();
         params.set("staged", u32::from(staged(problem.dtype, problem.n, &params, target)));
-        params.set("values", values(problem.n, &params));
+        params.set("values", values(problem.dtype.bytes(), problem.n, &params));
         let workspace_bytes = workspace_bytes(problem.dtype, problem.n, problem.batch);
         Ok(Plan { problem: *problem, family: self.name(), params, workspace_bytes })
     }
@@ -77,8 +79,12 @@ impl Family<Problem> for Bisect {
 
 fn run<T: KernelReal>(queue: &Queue, plan: &Plan, arrays: Arrays<'_, T>) -> Result<()> {
     let Arrays { d, e, w, status, passes } = arrays;
-    let Problem { n, batch, .. } = plan.problem;
-    let way = Way { values: values(n, &plan.params), staged: plan.params.get("staged") == Some(1), passes };
+    let Problem { dtype, n, batch } = plan.problem;
+    let way = Way {
+        values: values(dtype.bytes(), n, &plan.params),
+        staged: plan.params.get("staged") == Some(1),
+        passes,
+    };
     submit(queue, &Shape::packed(n, batch), way, d.view(), e.view(), w.view_mut(), status.view_mut())
 }
 
@@ -126,7 +132,7 @@ pub(crate) fn enqueue<T: KernelReal>(
     status: GlobalMut<i32>,
     _: &mut Workspace<'_>,
 ) -> Result<()> {
-    let values = values(shape.n, &Params::default());
+    let values = values(size_of::<T>(), shape.n, &Params::default());
     let most = queue.limits().map_or(0, |limits| limits.shared_bytes_per_block);
     let way = Way { values, staged: fits(size_of::<T>(), shape.n, values, most), passes: None };
     submit(queue, shape, way, d, e, w, status)

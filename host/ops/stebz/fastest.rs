@@ -5,8 +5,9 @@ use crate::scalar::Dtype;
 
 /// Whether bisection finds all eigenvalues faster than divide and conquer without vectors, or divide and conquer cannot.
 ///
-/// ms by either: f32 n = 64 batch 4096 0.25 and 0.28, 256 batch 512 0.48 and 0.45, 1024 batch 128 2.0 and 0.8; f64 0.74
-/// and 0.70, 1.33 and 0.79, 5.3 and 1.2 (H200; benches/results/tridiagonal_values_h200_2026-11-30.txt).
+/// ms by either, batch 1024, n = 256 and up 512, 512, 256: f32 n = 208 0.56 and 0.62, 240 0.65 and 0.70, 256 0.52 and 0.45, 320 0.83
+/// and 0.66, 512 1.09 and 0.60; f64 n = 128 batch 2048 0.99 and 1.07, 160 1.19 and 0.98, 256 1.11 and 0.80, 512 2.19 and 1.00
+/// (H200, then with 4 values a lane; benches/results/tridiagonal_values_h200_2026-11-30.jsonl).
 pub(crate) fn is_fastest(dtype: Dtype, n: usize, target: &Target) -> bool {
     // At 128 divide and conquer takes more workspace than half of the dense matrices that the problem may come from.
     let few = if dtype == Dtype::F64 { 128 } else { 224 };
