@@ -1,5 +1,6 @@
 //! Routes of `syev` as a user meets them: tables, the environment, coverage, the CPU in a GPU's place.
 
+use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -381,10 +382,21 @@ fn child_refuses_a_typo() {
     assert!(error.starts_with("unknown tuning parameter BATCHLAS_TUNE_CHUNK_ITEM: one of"), "{error}");
 }
 
+/// Where a plan is of a named family it is of that one; notes the operation and the family.
+fn note<P>(
+    route: Option<&Pin>,
+    planned: batchlas::Result<(ops::Decision<P>, ops::Plan<P>)>,
+    noted: &mut BTreeSet<(&'static str, &'static str)>,
+) {
+    let (Some(Pin::Family(named)), Ok((decision, plan))) = (route, planned) else { return };
+    assert_eq!((decision.route.family().name, plan.family), (named.family().name, named.family().name));
+    noted.insert((decision.operation, plan.family));
+}
+
 /// Sizes that pass every bound: a plan or an error from each family, and no arithmetic that overflows on the way.
 #[test]
 fn plans_of_any_size_answer() {
-    use ops::{gemm, ormqr, stebz, stedc, steqr, syev};
+    use ops::{gemm, ormqr, stebz, stedc, steqr, syev, sytrd};
     let sizes = [0, 1, 33, 1 << 20, 1 << 26, 1 << 31, 1 << 32, 1 << 40, 1 << 58, usize::MAX / 8, usize::MAX];
     // One size at its end and the others common, or all at theirs.
     let shapes = sizes.iter().flat_map(|&size| {
@@ -393,39 +405,55 @@ fn plans_of_any_size_answer() {
     });
     let shapes: Vec<[usize; 4]> = shapes.collect();
     let pins = |operation: &'static batchlas::routes::Operation| {
-        let named = operation.families.iter().map(|family| Pin::parse(operation, family.name).ok());
+        let pin = |name| Pin::parse(operation, name).expect("a family's name is a pin");
+        let named = operation.families.iter().map(|family| Some(pin(family.name)));
         named.chain([None]).collect::<Vec<_>>()
     };
+    let mut noted = BTreeSet::new();
     for target in [Target::CPU, Target::assumed(Arch(90))] {
         for (&[m, n, k, batch], dtype) in shapes.iter().flat_map(|s| Dtype::ALL.iter().map(move |t| (s, *t)))
         {
             for route in pins(&gemm::OPERATION) {
                 let (op_a, op_b) = (gemm::Op::N, gemm::Op::T);
                 let problem = gemm::Problem { dtype, op_a, op_b, m, n, k, batch };
-                let _ = gemm::plan(&problem, &target, route.as_ref());
+                note(route.as_ref(), gemm::plan(&problem, &target, route.as_ref()), &mut noted);
             }
             for route in pins(&ormqr::OPERATION) {
                 let problem = ormqr::Problem { dtype, n, columns: m, reflectors: k, batch };
-                let _ = ormqr::plan(&problem, &target, route.as_ref());
+                note(route.as_ref(), ormqr::plan(&problem, &target, route.as_ref()), &mut noted);
+            }
+            for route in pins(&sytrd::OPERATION) {
+                let problem = sytrd::Problem { dtype, n, batch, uplo: Uplo::Upper };
+                note(route.as_ref(), sytrd::plan(&problem, &target, route.as_ref()), &mut noted);
             }
             for jobz in [Jobz::V, Jobz::N] {
                 for route in pins(&OPERATION) {
                     let problem = Problem { dtype, n, batch, jobz, uplo: Uplo::Upper };
-                    let _ = syev::plan(&problem, &target, route.as_ref());
+                    note(route.as_ref(), syev::plan(&problem, &target, route.as_ref()), &mut noted);
                 }
                 for route in pins(&steqr::OPERATION) {
-                    let options = steqr::Options { route, ..Default::default() };
-                    let _ = steqr::plan(&steqr::Problem { dtype, n, batch, jobz }, &target, &options);
+                    let options = steqr::Options { route: route.clone(), ..Default::default() };
+                    let problem = steqr::Problem { dtype, n, batch, jobz };
+                    note(route.as_ref(), steqr::plan(&problem, &target, &options), &mut noted);
                 }
                 for route in pins(&stedc::OPERATION) {
-                    let options = stedc::Options { route };
-                    let _ = stedc::plan(&stedc::Problem { dtype, n, batch, jobz }, &target, &options);
+                    let options = stedc::Options { route: route.clone() };
+                    let problem = stedc::Problem { dtype, n, batch, jobz };
+                    note(route.as_ref(), stedc::plan(&problem, &target, &options), &mut noted);
                 }
             }
             for route in pins(&stebz::OPERATION) {
-                let options = stebz::Options { route, ..Default::default() };
-                let _ = stebz::plan(&stebz::Problem { dtype, n, batch }, &target, &options);
+                let options = stebz::Options { route: route.clone(), ..Default::default() };
+                let problem = stebz::Problem { dtype, n, batch };
+                note(route.as_ref(), stebz::plan(&problem, &target, &options), &mut noted);
             }
         }
+    }
+    // Each operation has planned something.
+    let on_the_cpu = ["gemm", "syev", "steqr", "stedc", "stebz"].map(|operation| (operation, "cpu"));
+    let kernels = [("ormqr", "blocked"), ("sytrd", "blocked")];
+    let has_kernels = cfg!(any(feature = "cuda", feature = "simt"));
+    for expected in on_the_cpu.into_iter().chain(kernels.into_iter().filter(|_| has_kernels)) {
+        assert!(noted.contains(&expected), "{expected:?} of {noted:?}");
     }
 }

@@ -110,7 +110,8 @@ mod tests {
         assert!(matches!(matmul(&queue, &tall, &tall), Err(Error::Argument(_))));
         let with_t = MatmulOptions { op_b: Op::T, ..MatmulOptions::default() };
         assert!(matches!(matmul_with(&queue, &tall, &tall, &with_t), Err(Error::OutOfMemory { .. })));
-        let column = Batch::<f64>::zeros(1 << 20, 1, 3);
+        // More bytes than a process has addresses: 3 2^47.
+        let column = Batch::<f64>::zeros(1 << 22, 1, 3);
         assert!(matches!(matmul_with(&queue, &column, &column, &with_t), Err(Error::OutOfMemory { .. })));
         let taller = Batch::<f64>::zeros(1 << 40, 0, 1);
         let text = matmul(&queue, &taller, &Batch::zeros(0, 1 << 40, 1)).unwrap_err().to_string();

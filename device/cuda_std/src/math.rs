@@ -328,3 +328,47 @@ const fn exponent_bits(mantissa_digits: u32, k: i64) -> u64 {
 // SSFMAX = sqrt(safmax) / 3 and SSFMIN = sqrt(safmin) / eps^2 in dsteqr, here as powers of two.
 real!(f32, u32, sqrt_f32, fma_f32, rsqrt_f32, rcp_f32, 60, -15, -62, 62, 40);
 real!(f64, u64, sqrt_f64, fma_f64, rsqrt_f64, rcp_f64, 508, -405, -510, 510, 400);
+
+#[cfg(all(test, not(target_os = "cuda")))]
+mod tests {
+    use super::*;
+
+    /// Of a type whose normal numbers have exponents from `least` to `most`.
+    fn parts_of_numbers<R: Real + std::fmt::Debug>(least: i32, most: i32) {
+        let significand = R::ONE + R::HALF;
+        for exponent in [least, -1, 0, 1, most] {
+            let x = significand * R::power_of_two(exponent);
+            assert_eq!(x.split(), (significand, exponent));
+            assert_eq!((-x).split(), (significand, exponent));
+            assert_eq!((x.sign_bit(), (-x).sign_bit()), (0, 1));
+        }
+        assert_eq!(R::SAFE_MIN.split(), (R::ONE, least));
+        // Below and above all others.
+        let subnormal = R::SAFE_MIN * R::HALF;
+        for x in [R::ZERO, -R::ZERO, subnormal, -subnormal] {
+            assert_eq!(x.split().1, least - 1);
+        }
+        for x in [R::INFINITY, -R::INFINITY, R::NAN] {
+            assert_eq!(x.split().1, most + 1);
+        }
+        assert_eq!([R::ZERO, -R::ZERO, R::INFINITY, -R::INFINITY].map(R::sign_bit), [0, 1, 0, 1]);
+    }
+
+    #[test]
+    fn significands_exponents_and_signs() {
+        parts_of_numbers::<f32>(-126, 127);
+        parts_of_numbers::<f64>(-1022, 1023);
+    }
+
+    #[test]
+    fn powers_of_two_are_normal() {
+        for k in [-126, -1, 0, 1, 100, 127] {
+            assert_eq!(f32::power_of_two(k), 2f32.powi(k));
+            assert_eq!(f64::power_of_two(k), 2f64.powi(k));
+        }
+        assert_eq!([1000, i32::MAX].map(<f32 as Real>::power_of_two), [2f32.powi(127); 2]);
+        assert_eq!([-127, -1000, i32::MIN].map(<f32 as Real>::power_of_two), [2f32.powi(-126); 3]);
+        assert_eq!([1023, 10_000, i32::MAX].map(<f64 as Real>::power_of_two), [2f64.powi(1023); 3]);
+        assert_eq!([-1022, -10_000, i32::MIN].map(<f64 as Real>::power_of_two), [2f64.powi(-1022); 3]);
+    }
+}

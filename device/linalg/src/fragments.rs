@@ -13,7 +13,7 @@ pub fn row(r: usize) -> u32 {
 
 /// From the first of this lane's rows to that of sums `r`: a constant.
 #[inline(always)]
-pub fn row_offset(r: usize) -> u32 {
+fn row_offset(r: usize) -> u32 {
     (16 * (r / 2) + 8 * (r % 2)) as u32
 }
 

@@ -291,13 +291,13 @@ fn tridiagonal_files() {
     }
 }
 
-/// Vectors of 320 GB: an error before any work, which says what is possible.
+/// Vectors of more bytes than a process has addresses: an error before any work, which says what is possible.
 #[test]
 fn results_that_no_memory_holds() {
     let lab = Lab::new();
-    let n = 200_000;
+    let n = 1 << 22;
     let (d, e) = (npy_bytes(&[n], &vec![2.0f64; n], false), npy_bytes(&[n - 1], &vec![1.0f64; n - 1], false));
-    lab.npz_of("long.npz", &[("d", d), ("e", e)], true);
+    lab.npz_of("long.npz", &[("d", d), ("e", e)], false);
     lab.run("eigh-tridiagonal long.npz -o out.npz --device cpu").refused("--values-only");
     assert_eq!(lab.files(), ["long.npz"]);
 }

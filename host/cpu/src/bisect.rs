@@ -207,7 +207,7 @@ entry!(
     /// an item, ascending. `status` has one number an item: 0 all found, k > 0 values not found within the passes, -1 a
     /// NaN or infinity in `d` or `e`; the last two leave NaN in all of the item's `w`.
     ///
-    /// An item costs some 28 n^2 (f32) or 56 n^2 (f64) steps of a count.
+    /// An item costs some 28 n^2 (f32) or 57 n^2 (f64) steps of a count.
     ///
     /// # Panics
     /// Where a slice does not fit `items`.

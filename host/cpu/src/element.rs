@@ -39,7 +39,7 @@ pub(crate) trait Real:
     const SQUARE_MAX: Self;
     /// The greatest |k| for which both 2^k and 2^-k are normal.
     const MAX_EXPONENT: i32;
-    /// Halvings that bring an interval to an eighth of the roundoff of its ends.
+    /// Halvings that bring the interval from -x to x to an eighth of the roundoff of x.
     const HALVINGS: u32;
 
     fn abs(self) -> Self;
@@ -126,7 +126,7 @@ macro_rules! real {
     };
 }
 real!(f32, u32, 40, 126, 28);
-real!(f64, u64, 400, 1022, 56);
+real!(f64, u64, 400, 1022, 57);
 
 /// 2^k as a bit pattern, usable in constants.
 mod power_of_two {

@@ -13,7 +13,8 @@ use crate::scalar::Real;
 #[derive(Clone, Debug, Default)]
 pub struct Options {
     /// At most so many passes of bisection; `None`: as many as full accuracy takes. An item with values that are not
-    /// found by then fails. A pass halves an interval; that of `bisect:values=1` quarters it.
+    /// found by then fails. A pass halves an interval; that of `bisect:values=1` quarters it. On a GPU
+    /// the lanes of a warp share the first: it leaves a 65th (`values=2`), a 97th (`values=1`) or a 129th (`values=4`).
     pub passes: Option<u32>,
     /// The family to take; `None`: scoped pin, environment or table.
     pub route: Option<Pin>,

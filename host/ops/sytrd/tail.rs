@@ -77,44 +77,37 @@ pub(super) fn enqueue<T: KernelScalar>(
     let form = forms_of(dtype).iter().find(|form| rest <= padded(form.rows));
     let &form =
         form.ok_or_else(|| Error::argument(format!("no kernel reduces {rest} columns of {dtype} at once")))?;
-    macro_rules! call {
-        ($($width:literal),*) => {
-            sytd2_packed::call::<T, $($width),*>(
-                a,
-                *d,
-                *e,
-                *tau,
-                *scale,
-                *status,
-                order,
-                ld,
-                stride,
-                e_stride,
-                first as u32,
-                upper,
-            )
+    macro_rules! call_of {
+        ($(($rows:literal, $columns:literal, $in_shared:literal))*) => {
+            match (form.rows, form.columns, form.in_shared) {
+                $(($rows, $columns, $in_shared) => sytd2_packed::call::<T, $rows, $columns, $in_shared>(
+                    a,
+                    *d,
+                    *e,
+                    *tau,
+                    *scale,
+                    *status,
+                    order,
+                    ld,
+                    stride,
+                    e_stride,
+                    first as u32,
+                    upper,
+                ),)*
+                _ => return Err(Error::argument(format!("no kernel is built for {form:?} of {dtype}"))),
+            }
         };
     }
-    let call = match (form.rows, form.columns, form.in_shared) {
-        (2, 32, 0) => call!(2, 32, 0),
-        (2, 32, _) => call!(2, 32, 1),
-        (2, _, 0) => call!(2, 16, 0),
-        (2, ..) => call!(2, 16, 1),
-        (3, 32, _) => call!(3, 32, 1),
-        (3, 16, _) => call!(3, 16, 1),
-        (3, ..) => call!(3, 8, 1),
-        (4, 16, _) => call!(4, 16, 1),
-        (4, 8, _) => call!(4, 8, 1),
-        (4, ..) => call!(4, 4, 1),
-        (5, 8, 1) => call!(5, 8, 1),
-        (5, 8, _) => call!(5, 8, 2),
-        (5, ..) => call!(5, 4, 2),
-        (6, 8, _) => call!(6, 8, 2),
-        (6, ..) => call!(6, 4, 1),
-        (7, ..) => call!(7, 4, 2),
-        (8, 8, _) => call!(8, 8, 3),
-        (8, ..) => call!(8, 4, 3),
-        _ => call!(10, 4, 3),
+    // Those that `forms` names, no others: a launch follows the form's threads and shared memory.
+    let call = call_of! {
+        (2, 32, 0) (2, 32, 1) (2, 16, 0) (2, 16, 1)
+        (3, 32, 1) (3, 16, 1) (3, 8, 1)
+        (4, 16, 1) (4, 8, 1) (4, 4, 1)
+        (5, 8, 1) (5, 8, 2) (5, 4, 2)
+        (6, 8, 2) (6, 4, 1)
+        (7, 4, 2)
+        (8, 8, 3) (8, 4, 3)
+        (10, 4, 3)
     };
     submit(queue, config(batch as u64, 1, threads(form.columns) as u32, bytes(dtype, form))?, call)
 }

@@ -13,7 +13,7 @@ pub const fn halves(reflectors: usize) -> usize {
 }
 
 /// Rows of a lane in a half.
-pub const fn own_rows(reflectors: usize) -> usize {
+pub const fn quarter_rows(reflectors: usize) -> usize {
     reflectors / 16
 }
 
@@ -58,14 +58,14 @@ fn add_words<T: Gram, const R: usize>(v: Shared<T>, w: Shared<T>, rows: u32, sum
     // A bound that is not known keeps the loop rolled, and registers low.
     while row < rows {
         let mut left = [T::ZERO.splat(); 4];
-        for r in 0..own_rows(R) {
+        for r in 0..quarter_rows(R) {
             left[r] = v.get_vector(8 * r as u32 * ld + row);
         }
         for half in 0..halves(R) {
             for c in 0..4 {
                 let right = w.get_vector(offset(half, c) * ld + row);
                 for e in 0..T::LANES {
-                    for r in 0..own_rows(R) {
+                    for r in 0..quarter_rows(R) {
                         let (x, y) = (left[r].as_ref()[e].conj(), right.as_ref()[e]);
                         sums[half][c][r] = x.mul_add(y, sums[half][c][r]);
                     }
@@ -93,7 +93,7 @@ impl Gram for f64 {
             let left = |i: u32, k: u32| v.get(i * ld + from + k);
             let right = |k: u32, j: u32| w.get(j * ld + from + k);
             for half in 0..halves(R) {
-                fragments::add_product((0, 16 * half as u32), own_rows(R), left, right, &mut sums[half]);
+                fragments::add_product((0, 16 * half as u32), quarter_rows(R), left, right, &mut sums[half]);
             }
             from += 16;
         }

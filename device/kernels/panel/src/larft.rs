@@ -1,6 +1,6 @@
 //! `larft`: the triangular factors of products of reflectors.
 
-use crate::gram::{Gram, Quarter, halves, offset, own_rows};
+use crate::gram::{Gram, Quarter, halves, offset, quarter_rows};
 use crate::shape::{LARFT_THREADS, Larft, depth, staged_ld};
 use crate::vectors::{Vectors, is_aligned};
 use cuda_std::prelude::*;
@@ -169,7 +169,7 @@ impl<T: Gram, const R: usize> Factor<T, R> {
                     let c = 2 * run;
                     let at = offset(half, c);
                     let pair = [-tau.get(at), -tau.get(at + 1)];
-                    for r in 0..own_rows(R) {
+                    for r in 0..quarter_rows(R) {
                         let place = 8 * r as u32 * Self::LD + at;
                         let x = [pair[0].mul(sums[half][c][r]), pair[1].mul(sums[half][c + 1][r])];
                         if T::LANES == 2 {

@@ -33,11 +33,6 @@ pub const fn staged_ld(reflectors: usize, scalar_bytes: usize, complex: bool) ->
     depth(reflectors) + gap(scalar_bytes, complex)
 }
 
-/// From a line of `count` elements to the next: columns of V for the update, rows of `V^H C`.
-pub const fn product_ld(count: usize, scalar_bytes: usize, complex: bool) -> usize {
-    count + gap(scalar_bytes, complex)
-}
-
 const fn aligned(bytes: usize) -> usize {
     bytes.div_ceil(16) * 16
 }
@@ -175,6 +170,7 @@ pub const fn factor_ld(scalar_bytes: usize, complex: bool) -> u32 {
 const fn product_gap(scalar_bytes: usize, complex: bool) -> usize {
     if scalar_bytes == 16 { 2 } else { gap(scalar_bytes, complex) }
 }
+
 /// Where the parts of an `ormqr` block lie in shared memory, in elements.
 #[derive(Clone, Copy, Debug)]
 pub struct Ormqr {
