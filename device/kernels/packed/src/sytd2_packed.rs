@@ -23,7 +23,7 @@ use device_linalg::layout::Item;
 /// [`Offsets`](crate::shape::Offsets).
 ///
 /// # Synchronisation
-/// A block barrier a column, and two; with scaling two more. Bad items leave as a block. A block of one warp has bounds of two: of
+/// A block barrier a column, and one; with scaling two more. Bad items leave as a block. A block of one warp has bounds of two: of
 /// one alone `ptxas` makes warp barriers, after which it takes every branch for one within the warp.
 ///
 /// # Numerics

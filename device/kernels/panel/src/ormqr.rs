@@ -21,7 +21,7 @@ use cuda_std::{copy, hint};
 /// product.
 ///
 /// # Synchronisation
-/// Two block barriers a chunk and three a panel, met by all threads. While a chunk is multiplied the next one is copied.
+/// Two block barriers a chunk and two a panel, met by all threads. While a chunk is multiplied the next one is copied.
 ///
 /// # Numerics
 /// Sums run over rows, and from an element of C on over reflectors, in order; of f64 and c64 on the tensor cores, 16 terms at a time.
