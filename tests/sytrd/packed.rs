@@ -121,7 +121,7 @@ fn bad_beside_good<T: Scalar>(n: usize, tail: usize) {
     let mut random = Random::new(3);
     let good = random.hermitian(n);
     let mut bad = random.hermitian(n);
-    bad.set(n - 1, 4, if n % 2 == 0 { f64::NAN } else { f64::INFINITY }, 0.0);
+    bad.set(n - 1, 4, if n.is_multiple_of(2) { f64::NAN } else { f64::INFINITY }, 0.0);
     let alone = reduce::<T>(&queue, std::slice::from_ref(&good), Uplo::Upper, Some(&route));
     let both = reduce::<T>(&queue, &[bad, good], Uplo::Upper, Some(&route));
     assert_eq!((alone.status[0], &both.status[..]), (0, &[-1, 0][..]), "{n}");
